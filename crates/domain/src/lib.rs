@@ -1,0 +1,31 @@
+//! What the hub knows, and the only ways it changes. Pure.
+//!
+//! **Invariant:** nothing here waits, does I/O, reads a clock or makes up an id: time and ids are arguments.
+//! **Invariant:** no type here derives `Serialize`; shapes that travel live in `wire`.
+//!
+//! One file per noun, or a folder once it has several parts; the same noun has the same name in `records`, `hub` and
+//! `server`. To add one: a file with plain structs, the errors it can answer with, the functions that decide, and
+//! their tests.
+
+pub mod accounts;
+pub mod api_keys;
+pub mod audit;
+pub mod blobs;
+pub mod canonical;
+pub mod cursor;
+pub mod events;
+pub mod id;
+pub mod idempotency;
+pub mod jobs;
+pub mod json;
+pub mod limits;
+pub mod minting;
+pub mod organizations;
+pub mod permissions;
+pub mod settings;
+pub mod subject;
+pub mod text;
+pub mod time;
+
+pub use id::Id;
+pub use time::Timestamp;

@@ -1,0 +1,134 @@
+//! Proving a chain from the rows themselves, in bounded memory.
+
+use domain::Timestamp;
+use domain::audit::merkle::Hash;
+use domain::audit::seal::SEAL_LEAVES_MAX;
+use domain::audit::{Chain, ChainVerifier, Finding, Report};
+use domain::permissions::Capability;
+use ed25519_dalek::VerifyingKey;
+use records::Db;
+use records::audit::checks::{self, AuditCheck};
+use records::audit::seals;
+use uuid::Uuid;
+
+use crate::{Caller, Hub, HubError};
+
+const SEALS_AT_ONCE: i64 = 32;
+const ROWS_AT_ONCE: i64 = 1000;
+
+/// What a full check came to.
+pub type Verdict = Result<Report, Finding>;
+
+/// Checks a whole chain, and that it contains `head` if one is given.
+pub async fn verify_chain(
+    db: &Db,
+    chain: Chain,
+    keys: &[VerifyingKey],
+    head: Option<Hash>,
+) -> Result<Verdict, HubError> {
+    let mut verifier = ChainVerifier::new(chain, keys);
+    if let Some(head) = head {
+        verifier = verifier.with_head(head);
+    }
+    if let Err(finding) = verify_seals(db, chain, &mut verifier).await? {
+        return Ok(Err(finding));
+    }
+    if let Some(row) = checks::row_without_seal(db, chain).await? {
+        return Ok(Err(Finding::RowExtra { row, seal: 0 }));
+    }
+    if let Err(finding) = verify_unsealed(db, chain, &mut verifier).await? {
+        return Ok(Err(finding));
+    }
+    Ok(verifier.finish())
+}
+
+async fn verify_seals(
+    db: &Db,
+    chain: Chain,
+    verifier: &mut ChainVerifier,
+) -> Result<Result<(), Finding>, HubError> {
+    let mut after = 0;
+    loop {
+        let page = seals::seals_up(db, chain, after, SEALS_AT_ONCE).await?;
+        let Some(last) = page.last() else {
+            return Ok(Ok(()));
+        };
+        after = i64::try_from(last.number).unwrap_or(i64::MAX);
+        for seal in &page {
+            let rows = checks::rows_of_seal(db, chain, seal.id, SEAL_LEAVES_MAX as i64 + 1).await?;
+            if let Err(finding) = verifier.seal(seal, &rows) {
+                return Ok(Err(finding));
+            }
+        }
+    }
+}
+
+async fn verify_unsealed(
+    db: &Db,
+    chain: Chain,
+    verifier: &mut ChainVerifier,
+) -> Result<Result<(), Finding>, HubError> {
+    let mut after = (Timestamp::from_micros(0), Uuid::nil());
+    loop {
+        let page = checks::unsealed_rows(db, chain, after, ROWS_AT_ONCE).await?;
+        for row in &page {
+            if let Err(finding) = verifier.unsealed(row) {
+                return Ok(Err(finding));
+            }
+        }
+        match page.last() {
+            Some(row) => after = (row.columns.created_at.unwrap_or(after.0), row.id),
+            None => return Ok(Ok(())),
+        }
+    }
+}
+
+/// Checks the caller's organization's chain now and keeps what was found.
+pub async fn verify_now(hub: &Hub, caller: &Caller) -> Result<AuditCheck, HubError> {
+    caller.require(Capability::AuditVerify)?;
+    let chain = Chain::Organization(caller.credential.organization.id);
+    let keys: Vec<VerifyingKey> = hub.config.keys.verifying_keys();
+    let verdict = verify_chain(&hub.records, chain, &keys, None).await?;
+    let check = check_of(&verdict, hub.clock.now());
+    let kept = check.clone();
+    hub.records
+        .write((chain, kept), |tx, (chain, kept)| {
+            Box::pin(async move { Ok::<_, HubError>(checks::keep_check(tx, *chain, kept).await?) })
+        })
+        .await?;
+    if let Some(finding) = &check.finding {
+        tracing::error!("the audit trail of {chain} is not what was sealed: {finding}");
+    }
+    Ok(check)
+}
+
+fn check_of(verdict: &Verdict, now: Timestamp) -> AuditCheck {
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    match verdict {
+        Ok(report) => AuditCheck {
+            ok: true,
+            finding: None,
+            seals: signed(report.seals),
+            rows: signed(report.rows),
+            unsealed: signed(report.unsealed),
+            head: report.head.map(|head| head.to_vec()),
+            updated_at: now,
+        },
+        Err(finding) => AuditCheck {
+            ok: false,
+            finding: Some(finding.to_string()),
+            seals: 0,
+            rows: 0,
+            unsealed: 0,
+            head: None,
+            updated_at: now,
+        },
+    }
+}
+
+/// What the last full check of the caller's organization found.
+pub async fn last(hub: &Hub, caller: &Caller) -> Result<AuditCheck, HubError> {
+    caller.require(Capability::AuditRead)?;
+    let chain = Chain::Organization(caller.credential.organization.id);
+    checks::last_check(&hub.records, chain).await?.ok_or(HubError::NotFound("check yet; ask for one with POST"))
+}

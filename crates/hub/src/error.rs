@@ -1,0 +1,66 @@
+//! What every use case can fail with, beside its own refusals.
+
+use domain::json::FieldError;
+use records::UnitError;
+
+/// Why a use case gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    /// The records failed.
+    #[error(transparent)]
+    Records(#[from] records::Error),
+    /// The credential is missing, unknown, ended, or its account may not act.
+    #[error("{0}")]
+    Unauthenticated(&'static str),
+    /// The caller may not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// There is no such thing, for this caller.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// Fields of the request are wrong.
+    #[error("the request is not valid")]
+    Invalid(Vec<FieldError>),
+    /// The thing is in a state that does not allow this.
+    #[error("{detail}")]
+    InvalidState {
+        /// The state it is in.
+        state: String,
+        /// Why that does not allow it.
+        detail: String,
+    },
+    /// The thing was changed since the caller read it.
+    #[error("it was changed since you read it; read it again")]
+    PreconditionFailed,
+    /// The same idempotency key came with another body.
+    #[error("this Idempotency-Key was used with another body")]
+    IdempotencyMismatch,
+    /// The first request with this idempotency key is still running.
+    #[error("the first request with this Idempotency-Key is still running")]
+    IdempotencyInFlight,
+    /// The log no longer goes back that far.
+    #[error("events up to {} are gone", oldest_seq - 1)]
+    EventsGone {
+        /// The oldest number that can be asked for.
+        oldest_seq: i64,
+    },
+    /// The hub's own keys are not what they were at the start.
+    #[error(transparent)]
+    Keys(#[from] crate::keys::KeyError),
+    /// The operating system gives no randomness.
+    #[error(transparent)]
+    NoRandomness(#[from] crate::ids::NoRandomness),
+}
+
+impl HubError {
+    /// One wrong field.
+    pub fn field(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError { pointer: pointer.into(), detail: detail.into() }])
+    }
+}
+
+impl UnitError for HubError {
+    fn is_lost_race(&self) -> bool {
+        matches!(self, Self::Records(error) if error.is_lost_race())
+    }
+}

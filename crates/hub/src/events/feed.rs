@@ -1,0 +1,74 @@
+//! Numbers events (PostgreSQL) and wakes those who wait for them.
+
+use std::time::Duration;
+
+use domain::Timestamp;
+use records::{Engine, events};
+
+use crate::{Hub, HubError};
+
+/// On PostgreSQL another server may have appended: looking is the truth, hints only make it quicker.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How soon a failed look is repeated.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+const BATCH_EVENTS: i64 = 1000;
+
+/// Starts following the log.
+pub fn start(hub: &Hub) {
+    let hub = hub.clone();
+    hub.lifecycle.clone().spawn(async move {
+        let mut appended = hub.records.signals().events.subscribe();
+        let mut told = None;
+        while !hub.lifecycle.is_stopping() {
+            let pause = match follow(&hub, &mut told).await {
+                Ok(()) => match hub.records.engine() {
+                    Engine::Sqlite => Duration::MAX,
+                    Engine::Postgres => POLL_INTERVAL,
+                },
+                Err(error) => {
+                    tracing::warn!("the event log cannot be followed: {error}");
+                    RETRY_INTERVAL
+                }
+            };
+            tokio::select! {
+                _ = appended.changed() => {}
+                () = tokio::time::sleep(pause) => {}
+                () = hub.lifecycle.stopping() => {}
+            }
+        }
+    });
+}
+
+/// Numbers what is committed and tells whom it concerns, until there is nothing new.
+async fn follow(hub: &Hub, told: &mut Option<i64>) -> Result<(), HubError> {
+    if hub.records.engine() == Engine::Postgres {
+        while number(hub, hub.clock.now()).await? > 0 {}
+    }
+    loop {
+        // The first look tells everybody: a reader may have come before the feed.
+        let Some(after) = *told else {
+            let head = events::head(&hub.records).await?;
+            hub.coordination.news.tell_all(head);
+            *told = Some(head);
+            continue;
+        };
+        let news = events::numbered(&hub.records, after, BATCH_EVENTS).await?;
+        let Some(last) = news.last().map(|event| event.seq) else {
+            return Ok(());
+        };
+        for event in &news {
+            match &event.org_id {
+                Some(org) => hub.coordination.news.tell(org, event.seq),
+                None => hub.coordination.news.tell_all(event.seq),
+            }
+        }
+        *told = Some(last);
+    }
+}
+
+async fn number(hub: &Hub, now: Timestamp) -> Result<u64, HubError> {
+    if !events::any_unnumbered(&hub.records).await? {
+        return Ok(0);
+    }
+    Ok(hub.records.write(now, |tx, &now| Box::pin(events::number(tx, now))).await?)
+}

@@ -1,0 +1,5 @@
+//! The event log: numbering, waking, reading.
+
+pub mod feed;
+pub mod forget;
+pub mod read;

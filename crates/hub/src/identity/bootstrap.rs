@@ -1,0 +1,73 @@
+//! The first start: an organization, the system account, one admin, one key.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::accounts::AccessLevel;
+use domain::api_keys::KeySecret;
+use domain::audit::Chain;
+use domain::subject::Subject;
+use domain::Timestamp;
+use records::{Tx, accounts};
+
+use super::organizations::{Maker, NewAccount, create};
+use crate::ids::{Ids, key_secret};
+use crate::{Hub, HubError, audit};
+
+/// The e-mail of the account that acts when nobody does. `.invalid` can never be anybody's.
+pub const SYSTEM_EMAIL: &str = "system@countersign.invalid";
+const ADMIN_EMAIL: &str = "admin@countersign.invalid";
+const KEY_FILE: &str = "admin.key";
+const SERVICE: &str = "bootstrap";
+
+struct FirstStart {
+    key_file: PathBuf,
+    secret: KeySecret,
+    ids: Arc<dyn Ids>,
+    now: Timestamp,
+}
+
+/// Makes what an empty database needs, once. The file with the admin's first key, if this start made it.
+pub async fn bootstrap(hub: &Hub, data: &Path) -> Result<Option<PathBuf>, HubError> {
+    let key_file = data.join(KEY_FILE);
+    let first = FirstStart {
+        key_file: key_file.clone(),
+        secret: key_secret()?,
+        ids: Arc::clone(&hub.ids),
+        now: hub.clock.now(),
+    };
+    let made = hub.records.write(first, |tx, first| Box::pin(unit(tx, first))).await?;
+    Ok(made.then_some(key_file))
+}
+
+async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
+    if records::bootstrap::is_done(tx).await? {
+        return Ok(false);
+    }
+    let (ids, now) = (&*first.ids, first.now);
+    let account = |email: &str, name: &str, access_level| {
+        NewAccount { email: email.into(), display_name: name.into(), access_level }.made(ids, now)
+    };
+    let system = account(SYSTEM_EMAIL, "system", AccessLevel::Service);
+    let admin = account(ADMIN_EMAIL, "admin", AccessLevel::Admin);
+    accounts::insert(tx, &system).await?;
+    accounts::insert(tx, &admin).await?;
+    let maker = Maker { ids, actor: system.id, service: SERVICE, now };
+    let minted = create(tx, maker, "default", &admin, &first.secret).await?;
+    let subject = Subject::new("organization", minted.key.org_id);
+    audit::record(tx, &maker.entry(Chain::Instance, "instance:bootstrapped", subject)).await?;
+    // Inside the unit: a hub whose first key nobody has is useless, so both exist or neither does.
+    write_private(&first.key_file, first.secret.expose())
+        .map_err(|error| records::Error::Refused(format!("cannot write {}: {error}", first.key_file.display())))?;
+    Ok(true)
+}
+
+/// Writes a file that only its owner may read, durably.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()
+}

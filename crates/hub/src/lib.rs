@@ -1,0 +1,143 @@
+//! What the hub can do: use cases that load, decide and commit in one unit; background work.
+//!
+//! A use case is a free function that takes the [`Hub`] and the [`Caller`]. It calls `records.write`, and inside the
+//! unit nothing but the transaction is awaited. To add one: a file in its noun's folder, its error enum, its tests.
+//!
+//! **Invariant:** whatever a unit decides, it writes with its audit row, in the same transaction.
+//! **Invariant:** time and ids come from the ports [`clock::Clock`] and [`ids::Ids`].
+
+pub mod audit;
+pub mod blobs;
+pub mod caller;
+pub mod clock;
+pub mod error;
+pub mod events;
+pub mod health;
+pub mod idempotency;
+pub mod identity;
+pub mod ids;
+pub mod instance;
+pub mod jobs;
+pub mod keys;
+pub mod lifecycle;
+pub mod settings;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use coordination::cache::ExactCache;
+use coordination::limits::Limits;
+use coordination::turns::Turns;
+use coordination::wake::Wakers;
+use domain::Id;
+use domain::accounts::Account;
+use domain::idempotency::Slot;
+use domain::organizations::Organization;
+use domain::settings::Settings;
+use records::Db;
+
+pub use caller::{Caller, Origin};
+pub use error::HubError;
+// The server names these in its one match of errors; it does not depend on the records.
+pub use records::Error as RecordsError;
+pub use records::audit::checks::AuditCheck;
+pub use records::audit::rows::Filter as AuditFilter;
+
+use clock::Clock;
+use identity::authenticate::Credential;
+use ids::Ids;
+use keys::HubKeys;
+use lifecycle::Lifecycle;
+
+/// Credentials kept in memory; a miss costs four point reads.
+const CREDENTIALS_CACHED_MAX: usize = 160_000;
+const SETTINGS_CACHED_MAX: usize = 16_000;
+/// With PostgreSQL another process may change what we cached, so an entry lives this long at most.
+const SHARED_CACHE_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// Everything a use case needs. Cheap to clone.
+#[derive(Clone)]
+pub struct Hub {
+    /// The truth.
+    pub records: Db,
+    /// What is shared in this process.
+    pub coordination: Arc<Coordination>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New ids.
+    pub ids: Arc<dyn Ids>,
+    /// What the operator decided, checked.
+    pub config: Arc<Config>,
+    /// Background work and its end.
+    pub lifecycle: Lifecycle,
+}
+
+/// What the operator decided, checked.
+pub struct Config {
+    /// Requests a minute and account; 0 = no limit.
+    pub rate_limit: u32,
+    /// Requests a minute and address before login; 0 = no limit.
+    pub anonymous_rate_limit: u32,
+    /// Bytes of blobs an organization may keep.
+    pub blob_quota_bytes: i64,
+    /// The hub's own keys.
+    pub keys: HubKeys,
+}
+
+/// What is shared in this process.
+pub struct Coordination {
+    pub(crate) credentials: ExactCache<[u8; 32], Credential>,
+    pub(crate) settings: ExactCache<Id<Organization>, Settings>,
+    pub(crate) turns: Turns<Slot>,
+    pub(crate) news: Wakers<Id<Organization>>,
+    /// Held where several processes could share the records without coordinating.
+    pub lease: OnceLock<instance::Lease>,
+    /// Requests by account.
+    pub account_limits: Limits<Id<Account>>,
+    /// Requests by address, before login.
+    pub address_limits: Limits<std::net::IpAddr>,
+}
+
+impl Hub {
+    /// Puts the parts together; nothing runs yet.
+    #[must_use]
+    pub fn new(records: Db, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, config: Config) -> Self {
+        let age = match records.engine() {
+            records::Engine::Sqlite => None,
+            records::Engine::Postgres => Some(SHARED_CACHE_AGE_MAX),
+        };
+        let coordination = Coordination {
+            credentials: ExactCache::new(CREDENTIALS_CACHED_MAX, age),
+            settings: ExactCache::new(SETTINGS_CACHED_MAX, age),
+            turns: Turns::default(),
+            news: Wakers::default(),
+            lease: OnceLock::new(),
+            account_limits: Limits::new(config.rate_limit),
+            address_limits: Limits::new(config.anonymous_rate_limit),
+        };
+        Self {
+            records,
+            coordination: Arc::new(coordination),
+            clock,
+            ids,
+            config: Arc::new(config),
+            lifecycle: Lifecycle::default(),
+        }
+    }
+
+    /// Starts the background work: sequencer, sealer, jobs.
+    pub fn start(&self) {
+        events::feed::start(self);
+        audit::sealer::start(self);
+        jobs::runner::start(self);
+    }
+
+    /// Ends the background work, seals what is not yet sealed, closes the records.
+    pub async fn stop(&self) {
+        self.lifecycle.stop().await;
+        if let Err(error) = audit::sealer::seal_all(self).await {
+            tracing::error!("the last audit rows stay unsealed until the next start: {error}");
+        }
+        self.records.close().await;
+    }
+}

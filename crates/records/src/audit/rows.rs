@@ -1,0 +1,125 @@
+//! Rows: appended with the change, listed, never changed.
+
+use domain::audit::AuditEntry;
+use domain::organizations::Organization;
+use domain::{Id, Timestamp};
+use uuid::Uuid;
+
+use crate::value::Value;
+use crate::{Db, Result, Tx, args, row, statement};
+
+statement!(
+    APPEND = "INSERT INTO audit_logs (id, chain, org_id, owner_id, key_id, session_id, login_session_id, action, \
+              subject_type, subject_id, from_state, to_state, ip, user_agent, service, reason, ticket_ref, body, \
+              created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+              $17, $18, $19, $19)"
+);
+
+/// Appends a row in the unit of the change it tells of.
+pub async fn append(tx: &mut Tx, entry: &AuditEntry) -> Result<()> {
+    tx.wakes.audit = true;
+    tx.push(
+        &APPEND,
+        args![
+            entry.id,
+            entry.chain.uuid(),
+            entry.chain.organization(),
+            entry.actor,
+            entry.key_id,
+            entry.session_id,
+            entry.login_session_id.as_deref(),
+            &entry.action,
+            &entry.subject.kind,
+            &entry.subject.id,
+            entry.from_state.as_deref(),
+            entry.to_state.as_deref(),
+            entry.ip.as_deref(),
+            entry.user_agent.as_deref(),
+            entry.service.as_deref(),
+            entry.reason.as_deref(),
+            entry.ticket_ref.as_deref(),
+            &entry.body(),
+            entry.occurred_at,
+        ],
+    )
+    .await
+}
+
+/// A row as lists show it: what was claimed, and under which seal.
+pub struct Listed {
+    /// The canonical bytes of everything claimed.
+    pub body: Vec<u8>,
+    /// Its seal.
+    pub seal_id: Option<Uuid>,
+    /// The seal's number.
+    pub seal_number: Option<i64>,
+    /// The seal's hash.
+    pub seal_hash: Option<[u8; 32]>,
+}
+row!(Listed { body, seal_id, seal_number, seal_hash });
+
+statement!(
+    LIST: Listed = "SELECT audit_logs.body, audit_logs.seal_id, audit_seals.number AS seal_number, \
+                    audit_seals.hash AS seal_hash FROM audit_logs LEFT JOIN audit_seals \
+                    ON audit_seals.id = audit_logs.seal_id WHERE audit_logs.org_id = $1"
+                   and ["audit_logs.owner_id = ?", "audit_logs.action = ?",
+                        "audit_logs.subject_type = 'task' AND audit_logs.subject_id = ?",
+                        "audit_logs.session_id = ?", "audit_logs.key_id = ?", "audit_logs.created_at >= ?",
+                        "audit_logs.created_at < ?", "(audit_logs.created_at, audit_logs.id) < (?, ?)"]
+                   then "ORDER BY audit_logs.created_at DESC, audit_logs.id DESC LIMIT ?"
+);
+statement!(
+    GET: Listed = "SELECT audit_logs.body, audit_logs.seal_id, audit_seals.number AS seal_number, \
+                   audit_seals.hash AS seal_hash FROM audit_logs LEFT JOIN audit_seals \
+                   ON audit_seals.id = audit_logs.seal_id WHERE audit_logs.org_id = $1 AND audit_logs.id = $2"
+);
+
+/// Which rows a list shows.
+#[derive(Clone, Default)]
+pub struct Filter {
+    /// Who acted.
+    pub actor: Option<Uuid>,
+    /// What was done.
+    pub action: Option<String>,
+    /// About which task.
+    pub task_id: Option<Uuid>,
+    /// In which agent session.
+    pub session_id: Option<Uuid>,
+    /// With which key.
+    pub key_id: Option<Uuid>,
+    /// Not before.
+    pub from: Option<Timestamp>,
+    /// Before.
+    pub to: Option<Timestamp>,
+    /// Behind this row.
+    pub after: Option<(Timestamp, Uuid)>,
+}
+
+/// Rows of the organization, newest first.
+pub async fn list(db: &Db, org: Id<Organization>, filter: Filter, limit: i64) -> Result<Vec<Listed>> {
+    let mut search = LIST.with(args![org]);
+    let task_id = filter.task_id.map(|id| id.to_string());
+    let clauses: [(&str, Option<Value<'static>>); 7] = [
+        ("audit_logs.owner_id = ?", filter.actor.map(Value::from)),
+        ("audit_logs.action = ?", filter.action.map(Value::from)),
+        ("audit_logs.subject_type = 'task' AND audit_logs.subject_id = ?", task_id.map(Value::from)),
+        ("audit_logs.session_id = ?", filter.session_id.map(Value::from)),
+        ("audit_logs.key_id = ?", filter.key_id.map(Value::from)),
+        ("audit_logs.created_at >= ?", filter.from.map(Value::from)),
+        ("audit_logs.created_at < ?", filter.to.map(Value::from)),
+    ];
+    for (clause, value) in clauses {
+        if let Some(value) = value {
+            LIST.and(&mut search, clause, &[value]);
+        }
+    }
+    if let Some((created_at, id)) = filter.after {
+        LIST.and(&mut search, "(audit_logs.created_at, audit_logs.id) < (?, ?)", args![created_at, id]);
+    }
+    db.found(LIST.finish(search, args![limit])).await
+}
+
+/// One row of the organization.
+pub async fn get(db: &Db, org: Id<Organization>, id: Uuid) -> Result<Option<Listed>> {
+    db.opt(&GET, args![org, id]).await
+}

@@ -1,0 +1,47 @@
+//! The truth, in SQL: one text for SQLite and PostgreSQL, one unit of work, one file per noun.
+//!
+//! Layout: [`db`] (what the hub calls), [`tx`] (what a unit is given), `sqlite` and `postgres` (the two
+//! engines), [`statement`], [`value`] and [`row`] (text in, values in, rows out), [`migrate`], then the nouns.
+//!
+//! To add a statement: write it with [`statement!`](crate::statement) in its noun's file. It is registered by that, and a test
+//! PREPAREs it on both engines. To add a column: add a migration, never edit one that was merged.
+//!
+//! **Invariant:** no rules in SQL; a unit loads, `domain` decides, the unit saves.
+//! **Invariant:** every statement over tenant data names its organization.
+//! **Invariant:** nothing outside this crate knows which engine is in use.
+
+pub mod db;
+pub mod error;
+pub mod migrate;
+mod postgres;
+pub mod row;
+mod sqlite;
+pub mod statement;
+pub mod tx;
+pub mod value;
+
+pub mod accounts;
+pub mod api_keys;
+pub mod audit;
+pub mod blobs;
+pub mod bootstrap;
+pub mod events;
+pub mod fence_epochs;
+pub mod hub_keys;
+pub mod idempotency;
+pub mod instances;
+pub mod jobs;
+pub mod members;
+pub mod organizations;
+pub mod projects;
+pub mod settings;
+
+pub use db::{Db, Engine, Signals};
+pub use error::{Error, UnitError};
+pub use tx::Tx;
+
+/// The result of most things here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A future a unit returns; it borrows the transaction and the unit's input.
+pub type Unit<'t, T, E> = futures_util::future::BoxFuture<'t, Result<T, E>>;

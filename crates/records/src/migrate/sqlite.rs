@@ -1,0 +1,75 @@
+//! Migrating a SQLite file before it is opened for use.
+
+use std::path::Path;
+
+use domain::Timestamp;
+use rusqlite::Connection;
+
+use super::{Applied, LEDGER, Migration, pending, rendered};
+use crate::sqlite::failed;
+use crate::{Engine, Error, Result};
+
+/// A file up to this size is checked whole at start; a larger one would make the start slow.
+const CHECKED_AT_START_MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Brings the file to the schema of this program; how many migrations that took. Before an existing file is
+/// changed, a copy is put beside it.
+pub fn run(path: &Path, now: Timestamp) -> Result<usize> {
+    let mut conn = Connection::open(path).map_err(failed)?;
+    still_whole(&conn, path)?;
+    conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
+    let applied = applied(&conn)?;
+    let pending = pending(&applied)?;
+    if !applied.is_empty() && !pending.is_empty() {
+        let copy = path.with_extension(format!("before-{}.db", pending[0].number));
+        conn.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(failed)?;
+    }
+    for migration in &pending {
+        apply(&mut conn, migration, now)?;
+    }
+    Ok(pending.len())
+}
+
+/// Refuses a file that is not an undamaged SQLite database.
+pub fn still_whole(conn: &Connection, path: &Path) -> Result<()> {
+    let damaged = |why: String| {
+        Error::Refused(format!(
+            "{} is damaged or not a database of countersign ({why}). Restore a backup with `countersign restore`.",
+            path.display()
+        ))
+    };
+    // Reading the schema touches the first page: what is not a database fails here.
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
+        .map_err(|error| damaged(error.to_string()))?;
+    let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
+    if size > CHECKED_AT_START_MAX_BYTES {
+        return Ok(());
+    }
+    let verdict = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    match verdict {
+        Ok(verdict) if verdict == "ok" => Ok(()),
+        Ok(verdict) => Err(damaged(verdict)),
+        Err(error) => Err(damaged(error.to_string())),
+    }
+}
+
+fn applied(conn: &Connection) -> Result<Vec<Applied>> {
+    conn.execute_batch(&rendered(LEDGER, Engine::Sqlite)).map_err(failed)?;
+    let mut statement =
+        conn.prepare("SELECT number, release, checksum FROM schema_migrations ORDER BY number").map_err(failed)?;
+    let rows = statement
+        .query_map([], |row| Ok(Applied { number: row.get(0)?, release: row.get(1)?, checksum: row.get(2)? }))
+        .map_err(failed)?;
+    rows.collect::<rusqlite::Result<_>>().map_err(failed)
+}
+
+fn apply(conn: &mut Connection, migration: &Migration, now: Timestamp) -> Result<()> {
+    let tx = conn.transaction().map_err(failed)?;
+    tx.execute_batch(&rendered(migration.text, Engine::Sqlite)).map_err(failed)?;
+    tx.execute(
+        "INSERT INTO schema_migrations (number, release, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        (migration.number, migration.release, migration.name, migration.checksum(), now.micros()),
+    )
+    .map_err(failed)?;
+    tx.commit().map_err(failed)
+}

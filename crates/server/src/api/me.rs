@@ -1,0 +1,64 @@
+//! Who the caller is.
+
+use axum::Json;
+use domain::organizations::MembershipLevel;
+use hub::Caller;
+use wire::{Account, Me, Organization};
+
+use crate::extract::Who;
+
+/// The account, organization and permissions behind the credential.
+#[utoipa::path(get, path = "/api/v1/me", tag = "identity",
+    responses((status = 200, description = "Who the caller is", body = Me),
+              (status = 401, description = "No valid credential", body = wire::Problem)))]
+pub(crate) async fn me(Who(caller): Who) -> Json<Me> {
+    Json(shown(&caller))
+}
+
+fn shown(caller: &Caller) -> Me {
+    let credential = &caller.credential;
+    let roles = match credential.membership_level {
+        Some(MembershipLevel::Owner | MembershipLevel::Admin) => vec!["admin".to_owned()],
+        Some(MembershipLevel::Member) | None => Vec::new(),
+    };
+    Me {
+        account: account(&credential.account),
+        organization: organization(&credential.organization),
+        roles,
+        permissions: caller.capabilities.iter().map(|capability| capability.as_str().to_owned()).collect(),
+        key_id: Some(credential.key.id.raw()),
+        login_session_id: None,
+    }
+}
+
+fn account(account: &domain::accounts::Account) -> Account {
+    use domain::accounts::{AccessLevel, AccountStatus};
+    Account {
+        id: account.id.raw(),
+        email: account.email.clone(),
+        display_name: account.display_name.clone(),
+        access_level: match account.access_level {
+            AccessLevel::Admin => wire::AccessLevel::Admin,
+            AccessLevel::User => wire::AccessLevel::User,
+            AccessLevel::Service => wire::AccessLevel::Service,
+        },
+        status: match account.status {
+            AccountStatus::Active => wire::AccountStatus::Active,
+            AccountStatus::Suspended => wire::AccountStatus::Suspended,
+            AccountStatus::Deactivated => wire::AccountStatus::Deactivated,
+        },
+        created_at: account.created_at.to_string(),
+        updated_at: account.updated_at.to_string(),
+    }
+}
+
+fn organization(organization: &domain::organizations::Organization) -> Organization {
+    Organization {
+        id: organization.id.raw(),
+        slug: organization.slug.clone(),
+        name: organization.name.clone(),
+        owner_id: organization.owner_id.raw(),
+        created_at: organization.created_at.to_string(),
+        updated_at: organization.updated_at.to_string(),
+    }
+}

@@ -1,0 +1,132 @@
+//! What stands around every request: its id, its log line and metrics, problems rendered, headers set, time limited.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
+use axum::middleware::Next;
+use axum::response::IntoResponse;
+use wire::Code;
+
+use crate::problem::Problem;
+use crate::{App, telemetry};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Requests that may wait have their own end; this one is for the rest.
+const REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
+/// What a waiting request gets on top of its wait.
+const WAIT_GRACE: Duration = Duration::from_secs(15);
+const CLIENT_REQUEST_ID_CHARS_MAX: usize = 128;
+
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; \
+     frame-ancestors 'none'",
+);
+
+/// The outermost layer of ours.
+pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response<Body> {
+    let started = Instant::now();
+    let id = request_id(&app, request.headers());
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    request.headers_mut().insert(REQUEST_ID, id.clone());
+    let trace = trace_id(request.headers()).map(str::to_owned);
+    let mut response = next.run(request).await;
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        response = rendered(problem, &path, &id);
+    }
+    finish_headers(response.headers_mut(), id.clone());
+    let route = response.extensions().get::<Route>().map_or("(none)", |route| route.0.as_str());
+    let seen = telemetry::Seen {
+        method: &method,
+        route,
+        status: response.status(),
+        took: started.elapsed(),
+        request_id: id.to_str().unwrap_or_default(),
+        trace: trace.as_deref(),
+    };
+    telemetry::note(&seen);
+    response
+}
+
+/// The template of the route that answered, for log and metrics; a raw path could carry a secret.
+#[derive(Clone)]
+struct Route(MatchedPath);
+
+/// Marks the answer with its route's template.
+pub(crate) async fn mark_route(request: Request, next: Next) -> Response<Body> {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = next.run(request).await;
+    if let Some(route) = route {
+        response.extensions_mut().insert(Route(route));
+    }
+    response
+}
+
+/// Ends a request that takes too long. What it had begun to write may still be committed.
+pub(crate) async fn limit_time(request: Request, next: Next) -> Response<Body> {
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let limit = REQUEST_TIME_MAX.max(asked_wait(request.uri().query()) + WAIT_GRACE);
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) if changes => {
+            Problem::new(Code::OutcomeUnknown, "the change took too long; read before trying again")
+                .retry_after(1)
+                .into_response()
+        }
+        Err(_) => Problem::new(Code::Overloaded, "the answer took too long").retry_after(1).into_response(),
+    }
+}
+
+/// `wait_seconds` of the query; what is not a number is refused later, by the route.
+fn asked_wait(query: Option<&str>) -> Duration {
+    let asked = query.unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("wait_seconds="));
+    let seconds = asked.and_then(|text| text.parse::<u16>().ok()).unwrap_or(0);
+    Duration::from_secs(u64::from(seconds).min(60))
+}
+
+/// The client's own id if it is harmless, else a new one.
+fn request_id(app: &App, headers: &HeaderMap) -> HeaderValue {
+    let harmless = |value: &&HeaderValue| {
+        let bytes = value.as_bytes();
+        (1..=CLIENT_REQUEST_ID_CHARS_MAX).contains(&bytes.len())
+            && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
+    };
+    headers.get(REQUEST_ID).filter(harmless).cloned().unwrap_or_else(|| {
+        HeaderValue::try_from(app.hub.ids.fresh().to_string()).unwrap_or(HeaderValue::from_static("unknown"))
+    })
+}
+
+/// The trace id of a well-formed W3C `traceparent`.
+fn trace_id(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get("traceparent")?.to_str().ok()?;
+    let mut parts = text.split('-');
+    let (_version, trace) = (parts.next()?, parts.next()?);
+    (trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(trace)
+}
+
+fn rendered(mut problem: Problem, path: &str, id: &HeaderValue) -> Response<Body> {
+    problem.body.instance = path.to_owned();
+    problem.body.request_id = id.to_str().unwrap_or_default().to_owned();
+    let json = serde_json::to_vec(&problem.body).unwrap_or_default();
+    let mut response = Problem::into_response(problem.clone());
+    response.extensions_mut().remove::<Problem>();
+    *response.body_mut() = Body::from(json);
+    response.headers_mut().extend(problem.headers);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    response
+}
+
+fn finish_headers(headers: &mut HeaderMap, id: HeaderValue) {
+    headers.insert(REQUEST_ID, id);
+    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    );
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(POLICY);
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}

@@ -1,0 +1,178 @@
+//! What stands before every handler: who asks, how often, and whether they may.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, USER_AGENT};
+use axum::http::{HeaderMap, Response};
+use axum::middleware::Next;
+use axum::response::IntoResponse;
+use domain::limits::Decision;
+use domain::permissions::Capability;
+use hub::identity::authenticate::authenticate;
+use hub::{Caller, HubError, Origin};
+use wire::Code;
+
+use crate::address::{self, Client};
+use crate::problem::Problem;
+use crate::{App, Peer};
+
+const USER_AGENT_CHARS_MAX: usize = 400;
+
+/// What a route asks of its caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// Nothing: anybody may knock.
+    Nothing,
+    /// A valid key, whatever it may do.
+    Key,
+    /// A valid key with this capability.
+    Capability(Capability),
+    /// This machine, or a key with this capability. Others are let through as strangers where `strangers` says so.
+    LocalOr {
+        /// What a caller from elsewhere needs.
+        capability: Capability,
+        /// Whether others get an answer too, with less in it.
+        strangers: bool,
+    },
+}
+
+/// Whether the caller may see what is for operators only.
+#[derive(Clone, Copy)]
+pub(crate) struct Trusted(pub(crate) bool);
+
+/// Authenticates, limits, checks; then lets the request in.
+pub(crate) async fn enter(
+    State((app, needs)): State<(App, Needs)>,
+    mut request: Request,
+    next: Next,
+) -> Response<Body> {
+    match admit(&app, needs, &mut request).await {
+        Ok(limit) => {
+            let mut response = next.run(request).await;
+            if let Some(limit) = limit {
+                let headers = limit_headers(&app, limit);
+                response.headers_mut().extend(headers);
+            }
+            response
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<Decision>, Problem> {
+    let client = client(app, request);
+    match needs {
+        Needs::Nothing => {
+            limit_stranger(app, client)?;
+            Ok(None)
+        }
+        Needs::Key => caller(app, client, request).await.map(|(_, limit)| limit),
+        Needs::Capability(capability) => {
+            let (caller, limit) = caller(app, client, request).await?;
+            caller.require(capability)?;
+            Ok(limit)
+        }
+        Needs::LocalOr { capability, strangers } => {
+            let known = request.headers().contains_key(AUTHORIZATION);
+            let trusted = if known {
+                let (caller, _) = caller(app, client, request).await?;
+                caller.capabilities.contains(capability)
+            } else {
+                client.is_local
+            };
+            if !trusted && !strangers {
+                limit_stranger(app, client)?;
+                let detail = format!("this needs a key with the permission {}, or this machine", capability.as_str());
+                return Err(match known {
+                    true => HubError::Forbidden(detail).into(),
+                    false => unauthenticated(&detail),
+                });
+            }
+            request.extensions_mut().insert(Trusted(trusted));
+            Ok(None)
+        }
+    }
+}
+
+fn client(app: &App, request: &Request) -> Client {
+    let peer = request.extensions().get::<Peer>().map_or([0, 0, 0, 0].into(), |peer| peer.0.ip());
+    address::client(peer, request.headers(), &app.options.trusted_proxies)
+}
+
+async fn caller(
+    app: &App,
+    client: Client,
+    request: &mut Request,
+) -> Result<(Caller, Option<Decision>), Problem> {
+    let now = app.hub.clock.now();
+    // Who guessed too often is not looked up any more: a guess costs the database a read.
+    if app.hub.coordination.address_limits.is_exhausted(&client.ip, now) {
+        limit_stranger(app, client)?;
+    }
+    let authenticated = match bearer(request.headers()) {
+        Ok(key) => authenticate(&app.hub, key, origin(client, request.headers())).await.map_err(Problem::from),
+        Err(problem) => Err(problem),
+    };
+    let caller = match authenticated {
+        Ok(caller) => caller,
+        Err(problem) if problem.code == Code::Unauthenticated => {
+            limit_stranger(app, client)?;
+            return Err(problem);
+        }
+        Err(problem) => return Err(problem),
+    };
+    let limit = app.hub.coordination.account_limits.check(caller.credential.account.id, now);
+    if let Some(refused) = limit.filter(|decision| !decision.allowed) {
+        return Err(rate_limited(app.hub.config.rate_limit, refused));
+    }
+    request.extensions_mut().insert(caller.clone());
+    Ok((caller, limit))
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+    let value = headers
+        .get(AUTHORIZATION)
+        .ok_or_else(|| unauthenticated("send your API key as `Authorization: Bearer csk_…`"))?;
+    let text = value.to_str().unwrap_or_default();
+    match text.split_once(' ') {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => Ok(key.trim()),
+        _ => Err(unauthenticated("the Authorization header must read `Bearer csk_…`")),
+    }
+}
+
+fn unauthenticated(detail: &str) -> Problem {
+    Problem::new(Code::Unauthenticated, detail).with_header("www-authenticate", "Bearer")
+}
+
+fn origin(client: Client, headers: &HeaderMap) -> Origin {
+    let user_agent = headers
+        .get(USER_AGENT)
+        .and_then(|value| value.to_str().ok())
+        .map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect());
+    Origin { ip: Some(client.ip.to_string()), user_agent, service: "api".into() }
+}
+
+fn limit_stranger(app: &App, client: Client) -> Result<(), Problem> {
+    let decision = app.hub.coordination.address_limits.check(client.ip, app.hub.clock.now());
+    match decision.filter(|decision| !decision.allowed) {
+        Some(refused) => Err(rate_limited(app.hub.config.anonymous_rate_limit, refused)),
+        None => Ok(()),
+    }
+}
+
+fn rate_limited(limit: u32, refused: Decision) -> Problem {
+    let detail = format!("more than {limit} requests in a minute; try again in {} s", refused.reset_seconds);
+    Problem::new(Code::RateLimited, detail)
+        .retry_after(refused.reset_seconds)
+        .with_header("ratelimit-limit", limit)
+        .with_header("ratelimit-remaining", refused.remaining)
+        .with_header("ratelimit-reset", refused.reset_seconds)
+}
+
+fn limit_headers(app: &App, decision: Decision) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(3);
+    headers.insert("ratelimit-limit", app.hub.config.rate_limit.into());
+    headers.insert("ratelimit-remaining", decision.remaining.into());
+    headers.insert("ratelimit-reset", decision.reset_seconds.into());
+    headers
+}

@@ -1,0 +1,74 @@
+//! HTTP: decode, authenticate, call the hub, encode. No rules.
+//!
+//! [`routes`] is the one table of routes; each says what it needs, and `guard` enforces that before the handler runs.
+//! `frame` stands around everything (request ids, problems, headers, log, metrics). `api` holds the handlers, one
+//! file per noun. To add a route: a handler with `#[utoipa::path]` in its noun's file, a line in the table.
+//!
+//! **Invariant:** a handler translates; it never decides.
+//! **Invariant:** every route is in the table; a test knocks on each as a stranger and as another tenant.
+
+pub mod address;
+mod api;
+mod extract;
+mod frame;
+mod guard;
+pub mod listen;
+mod openapi;
+mod problem;
+pub mod routes;
+pub mod telemetry;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use hub::Hub;
+use ipnet::IpNet;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::SizeAbove;
+
+pub use problem::Problem;
+
+/// Answers smaller than this are not worth compressing.
+const COMPRESSED_FROM_BYTES: u64 = 1024;
+
+/// What the operator decided about HTTP, checked.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Proxies whose `X-Forwarded-For` counts.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Whether `/api/docs` is served.
+    pub docs: bool,
+    /// Connections at once.
+    pub connections_max: usize,
+}
+
+/// What handlers share.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub(crate) hub: Hub,
+    pub(crate) options: Arc<Options>,
+}
+
+/// The address a connection comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// The whole HTTP interface of a hub.
+pub fn router(hub: Hub, options: Options) -> Router {
+    let app = App { hub, options: Arc::new(options) };
+    let (router, api) = routes::mounted(&app);
+    let documents = openapi::documents(api, app.options.docs);
+    Router::new()
+        .merge(router)
+        .merge(documents)
+        .fallback(api::fallback::not_found)
+        .method_not_allowed_fallback(api::fallback::method_not_allowed)
+        .layer(CatchPanicLayer::custom(problem::of_panic))
+        .layer(from_fn(frame::limit_time))
+        .layer(from_fn_with_state(app.clone(), frame::around))
+        .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(COMPRESSED_FROM_BYTES)))
+        .with_state(app)
+}

@@ -1,0 +1,77 @@
+//! Accepting connections: bounded, timed, and ended in good order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hub::Hub;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower::ServiceExt;
+
+use crate::Peer;
+
+/// A client that sends its headers slower than this is not one of ours.
+const HEADERS_WITHIN: Duration = Duration::from_secs(15);
+/// How long requests in flight may take to end once the hub stops.
+const DRAINED_WITHIN: Duration = Duration::from_secs(20);
+/// When the process has no file left for a connection, another moment may have one.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
+
+/// Serves until the hub stops, then lets requests in flight end.
+pub async fn serve(listener: TcpListener, router: Router, hub: &Hub, connections_max: usize) {
+    let graceful = GracefulShutdown::new();
+    let free = Arc::new(Semaphore::new(connections_max));
+    loop {
+        let accepted = tokio::select! {
+            () = hub.lifecycle.stopping() => break,
+            accepted = accept(&listener, &free) => accepted,
+        };
+        let Some((stream, peer, permit)) = accepted else { continue };
+        let router = router.clone();
+        let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            router.clone().oneshot(request.map(Body::new))
+        });
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
+        let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        let watched = graceful.watch(connection.into_owned());
+        hub.lifecycle.spawn_connection(async move {
+            if let Err(error) = watched.await {
+                tracing::debug!("a connection ended badly: {error}");
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(DRAINED_WITHIN, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not end within {} s and were cut off", DRAINED_WITHIN.as_secs());
+    }
+}
+
+type Accepted = (TcpStream, Peer, tokio::sync::OwnedSemaphorePermit);
+
+async fn accept(listener: &TcpListener, free: &Arc<Semaphore>) -> Option<Accepted> {
+    let permit = Arc::clone(free).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, address)) => {
+            // Small answers must not wait for an acknowledgement of the last one.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!("a connection cannot be set to no delay: {error}");
+            }
+            Some((stream, Peer(address), permit))
+        }
+        Err(error) => {
+            tracing::warn!("a connection could not be accepted: {error}");
+            tokio::time::sleep(ACCEPT_AGAIN_AFTER).await;
+            None
+        }
+    }
+}

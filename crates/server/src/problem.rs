@@ -1,0 +1,157 @@
+//! Errors as clients see them: one match from what the hub says to problem+json.
+//!
+//! A [`Problem`] travels to `frame` as an extension of the response; there it gets its request id and is rendered.
+
+use std::any::Any;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
+use domain::json::{JsonError, JsonErrorKind};
+use hub::{HubError, RecordsError};
+use wire::Code;
+
+/// Seconds after which trying again makes sense.
+const RETRY_AFTER_SECONDS: u32 = 1;
+const RETRY_AFTER_DISK_FULL_SECONDS: u32 = 30;
+
+/// An answer that is not a success.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub(crate) code: Code,
+    pub(crate) body: Box<wire::Problem>,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Problem {
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
+        let headers = HeaderMap::new();
+        Self { code, body: Box::new(wire::Problem::new(code, detail)), headers }
+    }
+
+    /// 422 about one place of the input.
+    pub(crate) fn field(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        let mut problem = Self::new(Code::ValidationFailed, "1 field is not valid");
+        problem.body = Box::new(problem.body.with_error(pointer, detail));
+        problem
+    }
+
+    pub(crate) fn with_header(mut self, name: &'static str, value: impl ToString) -> Self {
+        if let Ok(value) = HeaderValue::try_from(value.to_string()) {
+            self.headers.insert(HeaderName::from_static(name), value);
+        }
+        self
+    }
+
+    pub(crate) fn retry_after(self, seconds: u32) -> Self {
+        self.with_header("retry-after", seconds)
+    }
+
+    fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.body = Box::new(self.body.with(name, value));
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> axum::response::Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() =
+            StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<HubError> for Problem {
+    fn from(error: HubError) -> Self {
+        let detail = error.to_string();
+        match error {
+            HubError::Records(error) => error.into(),
+            HubError::Unauthenticated(_) => {
+                Self::new(Code::Unauthenticated, detail).with_header("www-authenticate", "Bearer")
+            }
+            HubError::Forbidden(_) => Self::new(Code::Forbidden, detail),
+            HubError::NotFound(_) => Self::new(Code::NotFound, detail),
+            HubError::Invalid(errors) => errors.into(),
+            HubError::InvalidState { state, .. } => Self::new(Code::InvalidState, detail).with("state", state),
+            HubError::PreconditionFailed => Self::new(Code::PreconditionFailed, detail),
+            HubError::IdempotencyMismatch => Self::new(Code::IdempotencyMismatch, detail),
+            HubError::IdempotencyInFlight => {
+                Self::new(Code::IdempotencyInFlight, detail).retry_after(RETRY_AFTER_SECONDS)
+            }
+            HubError::EventsGone { oldest_seq } => {
+                Self::new(Code::EventsGone, detail).with("oldest_seq", oldest_seq)
+            }
+            HubError::NoRandomness(_) | HubError::Keys(_) => internal(&detail),
+        }
+    }
+}
+
+impl From<RecordsError> for Problem {
+    fn from(error: RecordsError) -> Self {
+        let known = |code: Code, detail: &str| Self::new(code, detail).retry_after(RETRY_AFTER_SECONDS);
+        match &error {
+            RecordsError::Duplicate { .. } => Self::new(Code::Conflict, "something with that name exists already"),
+            RecordsError::LostRace { .. } => {
+                known(Code::Overloaded, "others change the same thing faster than this request could; try again")
+            }
+            RecordsError::Overloaded => known(Code::Overloaded, "the hub has more to do than it can; try again"),
+            RecordsError::OutcomeUnknown(_) => {
+                tracing::error!("{error}");
+                known(Code::OutcomeUnknown, "the change may or may not have been saved; read before trying again")
+            }
+            RecordsError::DiskFull => Self::new(Code::DiskFull, "the disk is full; nothing was changed")
+                .retry_after(RETRY_AFTER_DISK_FULL_SECONDS),
+            RecordsError::Unavailable(_) => {
+                tracing::warn!("{error}");
+                known(Code::RecordsUnavailable, "the database cannot be reached; nothing was changed")
+            }
+            RecordsError::Constraint { .. }
+            | RecordsError::BadRow { .. }
+            | RecordsError::Misbehaved(_)
+            | RecordsError::Refused(_)
+            | RecordsError::Engine(_) => internal(&error),
+        }
+    }
+}
+
+impl From<Vec<domain::json::FieldError>> for Problem {
+    fn from(errors: Vec<domain::json::FieldError>) -> Self {
+        let detail = match errors.len() {
+            1 => "1 field is not valid".to_owned(),
+            count => format!("{count} fields are not valid"),
+        };
+        let mut body = wire::Problem::new(Code::ValidationFailed, detail);
+        for error in errors {
+            body = body.with_error(error.pointer, error.detail);
+        }
+        Self { code: Code::ValidationFailed, body: Box::new(body), headers: HeaderMap::new() }
+    }
+}
+
+impl From<JsonError> for Problem {
+    fn from(error: JsonError) -> Self {
+        match error.kind {
+            JsonErrorKind::Malformed => Self::new(Code::MalformedBody, error.to_string()),
+            JsonErrorKind::DuplicateKey => Self::new(Code::DuplicateKey, error.to_string()),
+            JsonErrorKind::Unacceptable => Self::field(error.pointer, error.detail),
+        }
+    }
+}
+
+/// A bug: the log gets the cause, the client only that it happened.
+pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Problem {
+    tracing::error!("a request failed by a bug of the hub: {cause}");
+    Problem::new(Code::Internal, "the hub made a mistake; its log says more under this request id")
+}
+
+/// A panic ends one request, never the process.
+pub(crate) fn of_panic(panic: Box<dyn Any + Send + 'static>) -> Response<Body> {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without words");
+    internal(&message).into_response()
+}

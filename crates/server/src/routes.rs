@@ -1,0 +1,95 @@
+//! The one table of routes.
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use domain::permissions::Capability;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
+use utoipa_axum::routes;
+
+pub use crate::guard::Needs;
+use crate::{App, api, frame, guard};
+
+/// One route and what it asks of its caller.
+struct Route {
+    needs: Needs,
+    mount: UtoipaMethodRouter<App>,
+}
+
+/// A route as tests and documents see it.
+#[derive(Debug)]
+pub struct Listed {
+    /// `GET`, …
+    pub method: String,
+    /// With `{id}` for what varies.
+    pub path: String,
+    /// What it asks of its caller.
+    pub needs: Needs,
+}
+
+fn table() -> Vec<Route> {
+    use Capability as C;
+    let may = Needs::Capability;
+    let operators = |strangers| Needs::LocalOr { capability: C::MetricsRead, strangers };
+    let table = [
+        (Needs::Nothing, routes!(api::health::healthz)),
+        (operators(true), routes!(api::health::readyz)),
+        (operators(false), routes!(api::health::metrics)),
+        (Needs::Nothing, routes!(api::errors::page)),
+        (Needs::Key, routes!(api::me::me)),
+        (may(C::KeysRead), routes!(api::api_keys::list)),
+        (may(C::KeysWrite), routes!(api::api_keys::create)),
+        (may(C::KeysRead), routes!(api::api_keys::get)),
+        (may(C::KeysWrite), routes!(api::api_keys::revoke)),
+        (may(C::KeysWrite), routes!(api::api_keys::rotate)),
+        (may(C::SettingsRead), routes!(api::settings::get)),
+        (may(C::SettingsWrite), routes!(api::settings::change)),
+        (may(C::EventsRead), routes!(api::events::read)),
+        (may(C::AuditRead), routes!(api::audit::list)),
+        (may(C::AuditRead), routes!(api::audit::get)),
+        (may(C::AuditRead), routes!(api::audit::seals)),
+        (may(C::AuditRead), routes!(api::audit::proof)),
+        (may(C::AuditVerify), routes!(api::audit::export)),
+        (may(C::AuditRead), routes!(api::audit::verification)),
+        (may(C::AuditVerify), routes!(api::audit::verify)),
+    ];
+    table.into_iter().map(|(needs, mount)| Route { needs, mount }).collect()
+}
+
+/// Every route, for the test that knocks on each.
+#[must_use]
+pub fn listed() -> Vec<Listed> {
+    table()
+        .into_iter()
+        .flat_map(|route| {
+            let needs = route.needs;
+            route.mount.1.paths.into_iter().flat_map(move |(path, item)| {
+                let methods = [
+                    ("GET", item.get),
+                    ("POST", item.post),
+                    ("PUT", item.put),
+                    ("PATCH", item.patch),
+                    ("DELETE", item.delete),
+                ];
+                let present = methods.into_iter().filter(|(_, operation)| operation.is_some());
+                present
+                    .map(|(method, _)| Listed { method: method.into(), path: path.clone(), needs })
+                    .collect::<Vec<_>>()
+            })
+        })
+        .collect()
+}
+
+/// The routes behind their guards, and the document that describes them.
+pub(crate) fn mounted(app: &App) -> (Router<App>, OpenApi) {
+    let empty = OpenApiRouter::with_openapi(crate::openapi::outline());
+    table()
+        .into_iter()
+        .fold(empty, |router, Route { needs, mount }| {
+            let guarded = mount
+                .layer(from_fn_with_state((app.clone(), needs), guard::enter))
+                .layer(from_fn(frame::mark_route));
+            router.routes(guarded)
+        })
+        .split_for_parts()
+}

@@ -1,0 +1,71 @@
+//! One log line and two metrics per request; names of metrics are constants.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+const REQUESTS: &str = "countersign_http_requests_total";
+const SECONDS: &str = "countersign_http_request_seconds";
+const BUCKETS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Starts counting, once per process. None if somebody else already records this process's metrics.
+pub fn metrics() -> Option<&'static PrometheusHandle> {
+    HANDLE
+        .get_or_init(|| {
+            let builder = PrometheusBuilder::new().set_buckets(BUCKETS).ok()?;
+            let handle = builder.install_recorder().ok()?;
+            metrics::describe_counter!(REQUESTS, "Requests answered, by method, route template and status.");
+            metrics::describe_histogram!(SECONDS, "Time to answer a request, by route template.");
+            Some(handle)
+        })
+        .as_ref()
+}
+
+/// A request that was answered.
+pub(crate) struct Seen<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) route: &'a str,
+    pub(crate) status: StatusCode,
+    pub(crate) took: Duration,
+    pub(crate) request_id: &'a str,
+    pub(crate) trace: Option<&'a str>,
+}
+
+/// Notes it. Never the path, query, headers or body: they may hold what nobody may log.
+pub(crate) fn note(seen: &Seen<'_>) {
+    let Seen { route, took, request_id, .. } = *seen;
+    let (method, status) = (method_name(seen.method), seen.status.as_u16());
+    metrics::counter!(REQUESTS, "method" => method, "route" => route.to_owned(), "status" => status_name(status))
+        .increment(1);
+    metrics::histogram!(SECONDS, "route" => route.to_owned()).record(took);
+    let (micros, trace) = (u64::try_from(took.as_micros()).unwrap_or(u64::MAX), seen.trace.unwrap_or_default());
+    let read = matches!(*seen.method, Method::GET | Method::HEAD);
+    match status {
+        500.. => tracing::error!(method, route, status, micros, request_id, trace, "{method} {route} answered {status}"),
+        _ if read => {
+            tracing::debug!(method, route, status, micros, request_id, trace, "{method} {route} answered {status}");
+        }
+        _ => tracing::info!(method, route, status, micros, request_id, trace, "{method} {route} answered {status}"),
+    }
+}
+
+/// Methods are the client's to invent; labels are not.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PATCH => "PATCH",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        _ => "OTHER",
+    }
+}
+
+fn status_name(status: u16) -> String {
+    status.to_string()
+}

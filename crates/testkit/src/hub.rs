@@ -1,0 +1,178 @@
+//! A whole hub in the test's process, over HTTP on a free loopback port, on either engine.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ::hub::clock::Clock;
+use ::hub::identity::authenticate::authenticate;
+use ::hub::identity::organizations::{NewAccount, enrol, found};
+use ::hub::identity::{api_keys, bootstrap};
+use ::hub::ids::SystemIds;
+use ::hub::keys::HubKeys;
+use ::hub::{Caller, Config, Hub, Origin};
+use domain::accounts::AccessLevel;
+use domain::organizations::MembershipLevel;
+use records::{Db, Engine, migrate};
+use server::Options;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use crate::clock::TestClock;
+use crate::postgres::Postgres;
+
+/// What a test may want different.
+#[derive(Clone)]
+pub struct Setup {
+    /// Which engine keeps the records.
+    pub engine: Engine,
+    /// Requests a minute and account; 0 = no limit.
+    pub rate_limit: u32,
+    /// Requests a minute and address before login; 0 = no limit.
+    pub anonymous_rate_limit: u32,
+}
+
+impl Setup {
+    /// No limits, so that a test may hurry.
+    #[must_use]
+    pub fn on(engine: Engine) -> Self {
+        Self { engine, rate_limit: 0, anonymous_rate_limit: 0 }
+    }
+}
+
+/// A running hub. Everything goes with it when it is dropped.
+pub struct TestHub {
+    /// The hub itself.
+    pub hub: Hub,
+    /// Its clock.
+    pub clock: Arc<TestClock>,
+    /// The key of the admin of organization `default`, who is also instance admin.
+    pub admin_key: String,
+    /// Its data directory.
+    pub data: TempDir,
+    address: SocketAddr,
+    http: reqwest::Client,
+}
+
+/// Runs the test on SQLite, then on PostgreSQL.
+pub async fn on_each_engine(test: impl AsyncFn(TestHub)) {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        test(TestHub::start(Setup::on(engine)).await).await;
+    }
+}
+
+impl TestHub {
+    /// Starts a hub with an empty database.
+    pub async fn start(setup: Setup) -> Self {
+        let clock = Arc::new(TestClock::default());
+        let data = tempfile::tempdir().expect("a temporary directory");
+        let records = open_records(setup.engine, data.path(), &*clock).await;
+        let keys = HubKeys::open(&data.path().join("keys"), &records, clock.now()).await.expect("keys");
+        let config = Config {
+            rate_limit: setup.rate_limit,
+            anonymous_rate_limit: setup.anonymous_rate_limit,
+            blob_quota_bytes: 1 << 30,
+            keys,
+        };
+        let hub = Hub::new(records, Arc::clone(&clock) as Arc<dyn Clock>, Arc::new(SystemIds), config);
+        let key_file = bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
+        let admin_key = std::fs::read_to_string(key_file).expect("the admin's key").trim().to_owned();
+        hub.start();
+        let address = serve(&hub).await;
+        let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+        Self { hub, clock, admin_key, data, address, http }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// A request to a path, without credentials.
+    #[must_use]
+    pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method = method.parse().expect("a method");
+        self.http.request(method, format!("{}{path}", self.url()))
+    }
+
+    /// A request of the admin.
+    #[must_use]
+    pub fn admin(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        self.request(method, path).bearer_auth(&self.admin_key)
+    }
+
+    /// The caller behind a key, for calling use cases directly.
+    pub async fn caller(&self, key: &str) -> Caller {
+        let origin = Origin { service: "test".into(), ..Origin::default() };
+        authenticate(&self.hub, key, origin).await.expect("a valid key")
+    }
+
+    /// Makes another organization; its owner's key.
+    pub async fn tenant(&self, slug: &str) -> String {
+        let minted = found(&self.hub, slug, person(&format!("owner@{slug}.example"))).await.expect("a tenant");
+        minted.secret.expose().to_owned()
+    }
+
+    /// Adds a plain member to the organization of an admin's key; the member's key.
+    pub async fn member(&self, admin_key: &str, name: &str) -> String {
+        let admin = self.caller(admin_key).await;
+        let email = format!("{name}@{}.example", admin.credential.organization.slug);
+        let account =
+            enrol(&self.hub, &admin, person(&email), MembershipLevel::Member).await.expect("a member");
+        let wanted = api_keys::NewKey {
+            owner: Some(account.id),
+            org: None,
+            name: "first".into(),
+            scopes: None,
+            expires_at: None,
+        };
+        match api_keys::mint(&self.hub, &admin, wanted, None).await.expect("a first key") {
+            ::hub::idempotency::Outcome::Fresh(minted) => minted.secret.expose().to_owned(),
+            ::hub::idempotency::Outcome::Replayed(_) => panic!("a mint without a key cannot be replayed"),
+        }
+    }
+
+    /// Stops it as a signal would, and waits.
+    pub async fn stop(self) {
+        self.hub.stop().await;
+    }
+}
+
+impl Drop for TestHub {
+    fn drop(&mut self) {
+        self.hub.lifecycle.announce_stop();
+    }
+}
+
+fn person(email: &str) -> NewAccount {
+    NewAccount { email: email.into(), display_name: email.into(), access_level: AccessLevel::User }
+}
+
+/// Empty, migrated records on the engine.
+pub async fn open_records(engine: Engine, data: &std::path::Path, clock: &dyn Clock) -> Db {
+    match engine {
+        Engine::Sqlite => {
+            let path = data.join("countersign.db");
+            migrate::run_sqlite(&path, clock.now()).expect("migrations");
+            Db::open_sqlite(&path).expect("the database")
+        }
+        Engine::Postgres => {
+            let url = Postgres::shared().fresh_database();
+            let db = Db::open_postgres(&url, "countersign").expect("a pool");
+            migrate::run_postgres(&db, "countersign", clock.now()).await.expect("migrations");
+            db
+        }
+    }
+}
+
+async fn serve(hub: &Hub) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    let options = Options { trusted_proxies: Vec::new(), docs: true, connections_max: 10_000 };
+    let router = server::router(hub.clone(), options);
+    let serving = hub.clone();
+    hub.lifecycle.spawn_connection(async move {
+        server::listen::serve(listener, router, &serving, 10_000).await;
+    });
+    address
+}

@@ -1,0 +1,16 @@
+//! What tests share: private servers, a hub in the test's process, a clock that obeys. Never shipped.
+//!
+//! A missing backend is a failure here, never a skipped test.
+
+#![expect(clippy::expect_used, reason = "a test that cannot be set up must fail, loudly")]
+
+pub mod clock;
+pub mod hub;
+pub mod postgres;
+pub mod redis;
+pub mod scale;
+mod servers;
+
+pub use hub::{Setup, TestHub, on_each_engine};
+pub use reqwest;
+pub use scale::scaled;

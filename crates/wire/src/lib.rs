@@ -1,0 +1,30 @@
+//! The shapes that travel between the hub and its clients, shared by server, client and command line.
+//!
+//! **Invariant:** no rules live here beyond the form of the input (lengths, counts); what is allowed is decided in
+//! `domain`, which never sees these types.
+//!
+//! One file per noun. Requests refuse unknown fields and implement `garde::Validate`; answers tolerate fields they
+//! do not know, so that an older client can talk to a newer hub. Ids are UUIDs, times are RFC 3339 text in UTC with
+//! microseconds (`2026-03-18T15:30:00.000000Z`), hashes are lower-case hex.
+//!
+//! To add an error code: a variant and a row in `code.rs`, and its page in `docs/errors/`.
+
+pub mod audit;
+pub mod code;
+pub mod events;
+pub mod health;
+pub mod identity;
+pub mod page;
+pub mod problem;
+pub mod settings;
+
+pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
+pub use code::{Code, UnknownCode};
+pub use events::{Event, Events, EventsQuery, Subject};
+pub use health::{Check, Ready};
+pub use identity::{
+    AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,
+};
+pub use page::{Page, PageQuery};
+pub use problem::{FieldError, Problem};
+pub use settings::Settings;
