@@ -1,2 +1,7 @@
-//! Binary.
-fn main() {}
+//! `countersign`: see the library half.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    countersign::cli::main().into()
+}

@@ -97,7 +97,7 @@ pub fn width() -> Option<u16> {
     if !io::stdout().is_terminal() {
         return None;
     }
-    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }
 
 /// Writes a value as indented JSON and a line end.

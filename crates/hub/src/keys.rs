@@ -90,12 +90,17 @@ impl Place<'_> {
     }
 }
 
+/// The public halves of a directory's signing keys, for verifying without a hub. Empty if there is no such file.
+pub fn seal_keys(dir: &Path) -> Result<Vec<VerifyingKey>, KeyError> {
+    let keys = read(&dir.join("seal.key"), seal_id)?;
+    Ok(keys.iter().map(|key| SigningKey::from_bytes(&key.bytes).verifying_key()).collect())
+}
+
 impl HubKeys {
     /// Reads the keys of a directory, makes those that the database has never seen, and refuses a server that holds
     /// other keys than the database was written with.
     pub async fn open(dir: &Path, db: &Db, now: Timestamp) -> Result<Self, KeyError> {
         let known = db.read((), |tx, ()| Box::pin(hub_keys::all(tx))).await?;
-        let seal_id = |bytes: &[u8; 32]| key_id(&SigningKey::from_bytes(bytes).verifying_key());
         let secrets = load_or_make(dir, SECRETS, &known, secret_id)?;
         let seal = load_or_make(dir, SEAL, &known, seal_id)?;
         let keys = Self { secrets, seal };
@@ -170,6 +175,10 @@ fn cipher(key: &Key) -> XChaCha20Poly1305 {
 
 fn newest(keys: &[Key]) -> Result<&Key, KeyError> {
     keys.last().ok_or(KeyError::Ciphertext)
+}
+
+fn seal_id(bytes: &[u8; 32]) -> String {
+    key_id(&SigningKey::from_bytes(bytes).verifying_key())
 }
 
 fn secret_id(bytes: &[u8; 32]) -> String {

@@ -47,7 +47,7 @@ impl Problem {
         self.with_header("retry-after", seconds)
     }
 
-    fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
         self.body = Box::new(self.body.with(name, value));
         self
     }

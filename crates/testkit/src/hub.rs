@@ -78,6 +78,8 @@ impl TestHub {
         let admin_key = std::fs::read_to_string(key_file).expect("the admin's key").trim().to_owned();
         hub.start();
         let address = serve(&hub).await;
+        // Without a provider even a client for http:// cannot be built; a second call changes nothing.
+        drop(rustls::crypto::ring::default_provider().install_default());
         let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
         Self { hub, clock, admin_key, data, address, http }
     }

@@ -75,6 +75,12 @@ statement!(
                                 (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4"
 );
 
+struct OfChain {
+    chain: Chain,
+}
+row!(OfChain { chain });
+statement!(CHAINS: OfChain = "SELECT chain FROM audit_logs UNION SELECT chain FROM audit_seals ORDER BY chain");
+
 struct Orphan {
     id: Uuid,
 }
@@ -100,6 +106,11 @@ pub async fn unsealed_rows(
 ) -> Result<Vec<VerifyRow>> {
     let rows = db.all(&UNSEALED_ROWS, args![chain.uuid(), after.0, after.1, limit]).await?;
     Ok(rows.into_iter().map(VerifyRow::from).collect())
+}
+
+/// Every chain there is.
+pub async fn chains(db: &Db) -> Result<Vec<Chain>> {
+    Ok(db.all(&CHAINS, args![]).await?.into_iter().map(|row| row.chain).collect())
 }
 
 /// A row that claims a seal which does not exist.

@@ -9,7 +9,7 @@ mod sqlite;
 use sha2::{Digest, Sha256};
 
 pub use postgres::{is_current, run as run_postgres};
-pub use sqlite::{run as run_sqlite, still_whole};
+pub use sqlite::{copy as copy_sqlite, run as run_sqlite};
 
 use crate::{Engine, Error, Result};
 

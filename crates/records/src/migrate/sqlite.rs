@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use domain::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use super::{Applied, LEDGER, Migration, pending, rendered};
 use crate::sqlite::failed;
@@ -22,7 +22,7 @@ pub fn run(path: &Path, now: Timestamp) -> Result<usize> {
     let pending = pending(&applied)?;
     if !applied.is_empty() && !pending.is_empty() {
         let copy = path.with_extension(format!("before-{}.db", pending[0].number));
-        conn.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map_err(failed)?;
+        vacuum_into(&conn, &copy)?;
     }
     for migration in &pending {
         apply(&mut conn, migration, now)?;
@@ -30,8 +30,19 @@ pub fn run(path: &Path, now: Timestamp) -> Result<usize> {
     Ok(pending.len())
 }
 
+/// Copies a database file, also one that is in use, to a path that must not exist.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(from, flags).map_err(failed)?;
+    vacuum_into(&conn, to)
+}
+
+fn vacuum_into(conn: &Connection, to: &Path) -> Result<()> {
+    conn.execute("VACUUM INTO ?1", [to.to_string_lossy()]).map(drop).map_err(failed)
+}
+
 /// Refuses a file that is not an undamaged SQLite database.
-pub fn still_whole(conn: &Connection, path: &Path) -> Result<()> {
+fn still_whole(conn: &Connection, path: &Path) -> Result<()> {
     let damaged = |why: String| {
         Error::Refused(format!(
             "{} is damaged or not a database of countersign ({why}). Restore a backup with `countersign restore`.",

@@ -26,20 +26,20 @@ pub(crate) async fn readyz(State(app): State<App>, Extension(trusted): Extension
     let ready = checks.iter().all(|check| check.ok);
     if !ready {
         let failing: Vec<&str> = checks.iter().filter(|check| !check.ok).map(|check| check.name).collect();
-        let mut detail = format!("not ready: {}", failing.join(", "));
-        if trusted.0 {
-            for check in checks.iter().filter(|check| !check.ok) {
-                detail.push_str(&format!("; {}: {}", check.name, check.detail));
-            }
-        }
-        return Problem::new(Code::NotReady, detail).retry_after(1).into_response();
+        let detail = format!("not ready: {}", failing.join(", "));
+        let checks = serde_json::json!(shown(checks, trusted));
+        return Problem::new(Code::NotReady, detail).with("checks", checks).retry_after(1).into_response();
     }
+    Json(Ready { ready, checks: shown(checks, trusted) }).into_response()
+}
+
+fn shown(checks: Vec<hub::health::Check>, trusted: Trusted) -> Vec<Check> {
     let shown = |check: hub::health::Check| Check {
         name: check.name.into(),
         ok: check.ok,
         detail: trusted.0.then_some(check.detail),
     };
-    Json(Ready { ready, checks: checks.into_iter().map(shown).collect() }).into_response()
+    checks.into_iter().map(shown).collect()
 }
 
 /// Metrics in the Prometheus text format.

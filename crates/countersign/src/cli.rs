@@ -1,0 +1,166 @@
+//! The command line.
+
+use std::io::{IsTerminal, Write};
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::commands::{audit, backup, config_check, events, me, migrate, restore, serve};
+use crate::config::ServerFlags;
+use crate::exit::Exit;
+use crate::terminal::{LineEnds, shown};
+
+const EXAMPLES: &str = "\
+Examples:
+  countersign serve                                start a complete hub in ./countersign-data
+  export COUNTERSIGN_API_KEY=$(cat countersign-data/admin.key)
+  countersign me                                   who am I?
+  countersign events --follow                      watch what happens
+  countersign audit verify --data ./countersign-data";
+
+/// A hub where software agents ask before they act.
+#[derive(Parser)]
+#[command(name = "countersign", version, after_help = EXAMPLES, max_term_width = 110)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the hub: everything in one process
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::Serve),
+    /// Show who the API key stands for and what it may do
+    #[command(after_help = me::EXAMPLES)]
+    Me(me::Me),
+    /// Read the event log, or follow it
+    #[command(after_help = events::EXAMPLES)]
+    Events(events::Events),
+    /// Read, export and verify the audit trail
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(audit::Audit),
+    /// Look at the configuration
+    Config(ConfigCommand),
+    /// Bring the database to this program's schema
+    #[command(after_help = migrate::EXAMPLES)]
+    Migrate(ServerFlags),
+    /// Write the database and the keys into one file, also while the hub runs
+    #[command(after_help = backup::EXAMPLES)]
+    Backup(backup::Backup),
+    /// Fill an empty data directory from a backup
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(restore::Restore),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example: countersign completions bash > /etc/bash_completion.d/countersign")]
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+#[derive(Args)]
+struct ConfigCommand {
+    #[command(subcommand)]
+    command: ConfigAction,
+}
+
+#[derive(Subcommand)]
+enum ConfigAction {
+    /// Show every setting with its source, or what is wrong with it
+    #[command(after_help = config_check::EXAMPLES)]
+    Check(config_check::Check),
+}
+
+/// Where the hub is and how to answer; who asks is said by `COUNTERSIGN_API_KEY` alone, because flags can be seen by
+/// every user of the machine.
+#[derive(Args, Clone, Debug)]
+pub struct ClientFlags {
+    /// Where the hub is
+    #[arg(long, env = "COUNTERSIGN_URL", default_value = "http://127.0.0.1:8000", value_name = "URL")]
+    pub url: String,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ClientFlags {
+    /// A client that acts with the key of the environment.
+    pub(crate) fn client(&self) -> anyhow::Result<client::Client> {
+        let key = std::env::var("COUNTERSIGN_API_KEY").ok().filter(|key| !key.trim().is_empty());
+        let Some(key) = key else {
+            return Err(Usage(
+                "no API key: set COUNTERSIGN_API_KEY. The first one is in admin.key of the hub's data directory: \
+                 export COUNTERSIGN_API_KEY=$(cat countersign-data/admin.key)"
+                    .into(),
+            )
+            .into());
+        };
+        Ok(client::Client::new(&self.url, Some(key.trim()))?)
+    }
+}
+
+/// The command cannot be carried out as it was given.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Runs the command line of this process.
+pub fn main() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, not mistakes.
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            drop(error.print());
+            return exit;
+        }
+    };
+    match run(cli.command) {
+        Ok(exit) => exit,
+        Err(error) => {
+            let exit = exit_of(&error);
+            if exit != Exit::Done {
+                let mut stderr = std::io::stderr();
+                let text = format!("countersign: {error:#}");
+                let is_terminal = stderr.is_terminal();
+                drop(writeln!(stderr, "{}", shown(&text, is_terminal, LineEnds::Keep)));
+            }
+            exit
+        }
+    }
+}
+
+fn exit_of(error: &anyhow::Error) -> Exit {
+    let usage = error.chain().any(|cause| cause.is::<Usage>() || cause.is::<crate::config::ConfigProblems>());
+    if usage { Exit::Usage } else { Exit::of(error) }
+}
+
+fn run(command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Serve(serve) => serve::run(&serve),
+        Command::Me(me) => me::run(&me),
+        Command::Events(events) => events::run(&events),
+        Command::Audit(audit) => audit::run(audit),
+        Command::Config(ConfigCommand { command: ConfigAction::Check(check) }) => config_check::run(&check),
+        Command::Migrate(flags) => migrate::run(&flags),
+        Command::Backup(backup) => backup::run(&backup),
+        Command::Restore(restore) => restore::run(&restore),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "countersign", &mut std::io::stdout());
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Runs a command that talks to the hub: one thread is enough.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}

@@ -1,0 +1,128 @@
+//! `countersign serve`: the hub, whole, in one process.
+
+use std::io::Write;
+
+use anyhow::Context;
+use clap::Args;
+use hub::lifecycle::Lifecycle;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use server::Options;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::config::{self, Config, ServerFlags};
+use crate::exit::Exit;
+use crate::{logging, open};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  countersign serve
+  countersign serve --data /var/lib/countersign --listen 127.0.0.1:9000
+  DATABASE_URL=postgres://hub@db/hub countersign serve --migrate
+
+Settings come from flags, the environment and countersign.toml; `countersign config check` shows all of them.";
+
+/// Files a connection may need beside its socket, and what the process needs anyway.
+const SPARE_FILES: u64 = 512;
+const INTERRUPTED_TWICE: i32 = 130;
+
+#[derive(Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    server: ServerFlags,
+    /// Bring PostgreSQL to this program's schema first (SQLite is always migrated, after a copy)
+    #[arg(long)]
+    migrate: bool,
+}
+
+pub(crate) fn run(serve: &Serve) -> anyhow::Result<Exit> {
+    let config = config::load(&serve.server)?.config;
+    logging::start(&config.log);
+    raise_file_limit(u64::from(config.http.max_connections) + SPARE_FILES);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve_until_told(&config, serve.migrate))?;
+    Ok(Exit::Done)
+}
+
+async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<()> {
+    let address = config.http.listen;
+    // Before anything is opened: a second start on the same address must not touch the data.
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; choose another address with --listen"))?;
+    let address = listener.local_addr()?;
+    server::telemetry::metrics();
+    let opened = open::hub(config, may_migrate).await?;
+    let hub = &opened.hub;
+    hub.start();
+    stop_on_signals(hub.lifecycle.clone())?;
+    say(&first_line(config, hub, &address.to_string()))?;
+    if let Some(key) = &opened.first_key {
+        say(&format!(
+            "first start: the admin's API key is in {path}\ntry: COUNTERSIGN_URL=http://{address} \
+             COUNTERSIGN_API_KEY=$(cat {path}) countersign me",
+            path = key.display()
+        ))?;
+    }
+    let connections_max = config.http.max_connections as usize;
+    let options = Options {
+        trusted_proxies: config.http.trusted_proxies.clone(),
+        docs: config.http.docs,
+        connections_max,
+    };
+    let router = server::router(hub.clone(), options);
+    server::listen::serve(listener, router, hub, connections_max).await;
+    hub.stop().await;
+    say("stopped")
+}
+
+fn first_line(config: &Config, hub: &hub::Hub, address: &str) -> String {
+    let coordination = match config.redis.url {
+        // Said aloud, because whoever sets REDIS_URL expects more of it.
+        Some(_) => "local (REDIS_URL does not carry coordination in this release)",
+        None => "local",
+    };
+    let records = hub.records.engine();
+    let version = env!("CARGO_PKG_VERSION");
+    format!("countersign {version}: records {records}, coordination {coordination}, listening on http://{address}")
+}
+
+/// The first lines of output are data: tools wait for them. A closed stdout is no reason not to serve.
+fn say(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout();
+    drop(writeln!(stdout, "{text}").and_then(|()| stdout.flush()));
+    Ok(())
+}
+
+/// The first signal ends in good order, the second now.
+fn stop_on_signals(lifecycle: Lifecycle) -> anyhow::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    lifecycle.clone().spawn_connection(async move {
+        next(&mut interrupt, &mut terminate).await;
+        tracing::info!("stopping; a second signal ends the process at once");
+        lifecycle.announce_stop();
+        next(&mut interrupt, &mut terminate).await;
+        std::process::exit(INTERRUPTED_TWICE);
+    });
+    Ok(())
+}
+
+async fn next(interrupt: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn raise_file_limit(wanted: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    let reachable = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
+    if limit.current.is_none_or(|current| current >= reachable) {
+        return;
+    }
+    let raised = Rlimit { current: Some(reachable), maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!("the limit of open files stays at {:?}: {error}", limit.current);
+    }
+}

@@ -1,0 +1,83 @@
+//! From the configuration to a hub that is ready to start.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use hub::clock::{Clock, SystemClock};
+use hub::identity::bootstrap::bootstrap;
+use hub::ids::SystemIds;
+use hub::keys::HubKeys;
+use hub::{Hub, instance};
+use records::{Db, Engine, migrate};
+
+use crate::config::Config;
+use crate::data_dir::DataDir;
+
+/// Requests a minute and address before login.
+const ANONYMOUS_RATE_LIMIT: u32 = 300;
+/// Space for outputs and archives of one organization.
+const BLOB_QUOTA_BYTES: i64 = 10 * 1024 * 1024 * 1024;
+
+/// A hub that has not started yet.
+pub(crate) struct Opened {
+    pub(crate) hub: Hub,
+    /// Where the first admin key was written, if this was the first start.
+    pub(crate) first_key: Option<PathBuf>,
+    _data: DataDir,
+}
+
+/// Opens everything a server needs, and refuses where anything is not as it must be.
+pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Opened> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let data = DataDir::take(&config.data)?;
+    let records = match &config.records.database_url {
+        None => {
+            migrate::run_sqlite(&data.database(), clock.now())?;
+            Db::open_sqlite(&data.database())?
+        }
+        Some(_) => {
+            let records = postgres(config)?;
+            migrated(&records, config, may_migrate, &*clock).await?;
+            records
+        }
+    };
+    let keys = HubKeys::open(&config.keys_dir, &records, clock.now()).await?;
+    let hub_config = hub::Config {
+        rate_limit: config.http.rate_limit,
+        anonymous_rate_limit: ANONYMOUS_RATE_LIMIT,
+        blob_quota_bytes: BLOB_QUOTA_BYTES,
+        keys,
+    };
+    let hub = Hub::new(records, clock, Arc::new(SystemIds), hub_config);
+    if hub.records.engine() == Engine::Postgres {
+        let lease = instance::hold(&hub).await?;
+        drop(hub.coordination.lease.set(lease));
+    }
+    let first_key = bootstrap(&hub, data.path()).await?;
+    Ok(Opened { hub, first_key, _data: data })
+}
+
+/// A pool on the configured PostgreSQL.
+pub(crate) fn postgres(config: &Config) -> anyhow::Result<Db> {
+    let Some(url) = &config.records.database_url else {
+        bail!("DATABASE_URL is not set");
+    };
+    Ok(Db::open_postgres(url.expose(), &config.records.pg_schema)?)
+}
+
+async fn migrated(records: &Db, config: &Config, may: bool, clock: &dyn Clock) -> anyhow::Result<()> {
+    let current = migrate::is_current(records).await.context("PostgreSQL at DATABASE_URL")?;
+    if current {
+        return Ok(());
+    }
+    if !may {
+        bail!(
+            "the PostgreSQL schema {} is not that of this release. Run `countersign migrate`, or start with \
+             `countersign serve --migrate`.",
+            config.records.pg_schema
+        );
+    }
+    migrate::run_postgres(records, &config.records.pg_schema, clock.now()).await?;
+    Ok(())
+}
