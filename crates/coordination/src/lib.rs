@@ -3,6 +3,7 @@
 //! **Invariant:** nothing here is the truth. Losing all of it costs time, never a record.
 
 pub mod cache;
+pub mod crowds;
 pub mod limits;
 pub mod turns;
 pub mod wake;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use hub::clock::{Clock, SystemClock};
 use hub::identity::bootstrap::bootstrap;
 use hub::ids::SystemIds;
@@ -67,7 +67,12 @@ pub(crate) fn postgres(config: &Config) -> anyhow::Result<Db> {
 }
 
 async fn migrated(records: &Db, config: &Config, may: bool, clock: &dyn Clock) -> anyhow::Result<()> {
-    let current = migrate::is_current(records).await.context("PostgreSQL at DATABASE_URL")?;
+    let current = migrate::is_current(records).await.map_err(|error| match error {
+        records::Error::Unavailable(why) => {
+            anyhow!("PostgreSQL at DATABASE_URL cannot be reached ({why}). Start it, or correct DATABASE_URL.")
+        }
+        other => anyhow::Error::new(other).context("PostgreSQL at DATABASE_URL"),
+    })?;
     if current {
         return Ok(());
     }

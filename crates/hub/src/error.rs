@@ -38,6 +38,9 @@ pub enum HubError {
     /// The first request with this idempotency key is still running.
     #[error("the first request with this Idempotency-Key is still running")]
     IdempotencyInFlight,
+    /// Too many requests of this account wait already.
+    #[error("too many of your requests are waiting already; let some of them end")]
+    TooManyWaiting,
     /// The log no longer goes back that far.
     #[error("events up to {} are gone", oldest_seq - 1)]
     EventsGone {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::Timestamp;
 use records::instances::{self, Instance};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::{Hub, HubError};
@@ -13,6 +14,8 @@ use crate::{Hub, HubError};
 const SLOT: &str = "local-coordination";
 const LEASE: Duration = Duration::from_secs(20);
 const RENEWED_EVERY: Duration = Duration::from_secs(5);
+/// How often a server that waits for the lease of another looks at it.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 // Several chances to renew before the lease ends.
 const _: () = assert!(RENEWED_EVERY.as_secs() * 4 <= LEASE.as_secs());
 
@@ -31,17 +34,12 @@ impl Lease {
     }
 }
 
-/// Takes the lease, or says who has it. It is renewed until the hub stops; a hub that loses it stops.
+/// Takes the lease, after a crash as soon as that of the crashed server has ended, or says who has it. It is renewed
+/// until the hub stops; a hub that loses it stops.
 pub async fn hold(hub: &Hub) -> Result<Lease, HubError> {
     let lease = Lease { id: hub.ids.fresh(), valid_until_micros: Arc::new(AtomicI64::new(0)) };
     if !renew(hub, &lease).await? {
-        let who = instances::holder(&hub.records, SLOT).await?;
-        let until = who.map_or_else(String::new, |who| format!(", lease until {}", who.lease_until));
-        return Err(HubError::Records(records::Error::Refused(format!(
-            "another server uses this database with coordination of its own (process {SLOT}{until}). Stop it, or wait \
-             {} s after a crash; several servers need REDIS_URL.",
-            LEASE.as_secs()
-        ))));
+        outlast(hub, &lease).await?;
     }
     let (hub, renewed) = (hub.clone(), lease.clone());
     hub.lifecycle.clone().spawn(async move {
@@ -53,6 +51,41 @@ pub async fn hold(hub: &Hub) -> Result<Lease, HubError> {
         }
     });
     Ok(lease)
+}
+
+/// Waits for the end of another server's lease. If that server lives it renews the lease meanwhile, and keeps it: so
+/// a restart after a crash needs nobody to try again, and a second server is refused as soon as the first has moved.
+async fn outlast(hub: &Hub, lease: &Lease) -> Result<(), HubError> {
+    let deadline = Instant::now() + LEASE + RENEWED_EVERY;
+    let mut first: Option<Instance> = None;
+    loop {
+        let Some(holder) = instances::holder(&hub.records, SLOT).await? else {
+            if renew(hub, lease).await? {
+                return Ok(());
+            }
+            continue;
+        };
+        let before = first.get_or_insert_with(|| {
+            tracing::warn!(
+                "another server has used this database and holds it until {}; waiting whether it lives or has crashed",
+                holder.lease_until
+            );
+            holder.clone()
+        });
+        let lives = (before.id, before.lease_until) != (holder.id, holder.lease_until);
+        if lives || Instant::now() >= deadline {
+            return Err(HubError::Records(records::Error::Refused(format!(
+                "another server uses this database with coordination of its own (its lease lasts until {}). Stop it \
+                 before this one is started, or give this one a database of its own with DATABASE_URL or \
+                 COUNTERSIGN_PG_SCHEMA.",
+                holder.lease_until
+            ))));
+        }
+        if holder.lease_until <= hub.clock.now() && renew(hub, lease).await? {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
 }
 
 async fn keep(hub: &Hub, lease: &Lease) {

@@ -14,8 +14,8 @@ use domain::Timestamp;
 use domain::audit::seal::key_id;
 use domain::canonical::sha256;
 use ed25519_dalek::{SigningKey, VerifyingKey};
-use records::Db;
 use records::hub_keys::{self, HubKey};
+use records::{Db, Tx, UnitError};
 
 use crate::ids::{NoRandomness, random};
 
@@ -58,6 +58,12 @@ pub enum KeyError {
     /// The records failed.
     #[error(transparent)]
     Records(#[from] records::Error),
+}
+
+impl UnitError for KeyError {
+    fn is_lost_race(&self) -> bool {
+        matches!(self, Self::Records(error) if error.is_lost_race())
+    }
 }
 
 struct Key {
@@ -104,15 +110,8 @@ impl HubKeys {
         let secrets = load_or_make(dir, SECRETS, &known, secret_id)?;
         let seal = load_or_make(dir, SEAL, &known, seal_id)?;
         let keys = Self { secrets, seal };
-        db.write(keys.fingerprints(), move |tx, keys| {
-            Box::pin(async move {
-                for key in keys {
-                    hub_keys::insert(tx, key, now).await?;
-                }
-                Ok::<_, records::Error>(())
-            })
-        })
-        .await?;
+        let input = (dir.to_owned(), keys.fingerprints(), now);
+        db.write(input, |tx, (dir, ours, now)| Box::pin(enter(tx, dir, ours, *now))).await?;
         Ok(keys)
     }
 
@@ -167,6 +166,22 @@ impl HubKeys {
         let payload = Payload { msg: sealed, aad: &place.associated_data() };
         cipher(key).decrypt(&XNonce::from(*nonce), payload).map_err(|_| KeyError::Ciphertext)
     }
+}
+
+/// Puts down whose database this is. Two servers that both found it empty have made keys of their own; the second to
+/// get here learns that it is the first one's.
+async fn enter(tx: &mut Tx, dir: &Path, ours: &[HubKey], now: Timestamp) -> Result<(), KeyError> {
+    records::bootstrap::alone(tx).await?;
+    for known in hub_keys::all(tx).await? {
+        if ours.iter().all(|key| (&key.purpose, &key.key_id) != (&known.purpose, &known.key_id)) {
+            let path = dir.join(format!("{}.key", known.purpose));
+            return Err(KeyError::WrongKey { path, purpose: known.purpose, key_id: known.key_id });
+        }
+    }
+    for key in ours {
+        hub_keys::insert(tx, key, now).await?;
+    }
+    Ok(())
 }
 
 fn cipher(key: &Key) -> XChaCha20Poly1305 {

@@ -26,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use coordination::cache::ExactCache;
+use coordination::crowds::Crowds;
 use coordination::limits::Limits;
 use coordination::turns::Turns;
 use coordination::wake::Wakers;
@@ -52,6 +53,8 @@ use lifecycle::Lifecycle;
 /// Credentials kept in memory; a miss costs four point reads.
 const CREDENTIALS_CACHED_MAX: usize = 160_000;
 const SETTINGS_CACHED_MAX: usize = 16_000;
+/// Requests of one account that wait for something at once (DECISIONS 38).
+const WAITING_PER_ACCOUNT_MAX: usize = 200;
 /// With PostgreSQL another process may change what we cached, so an entry lives this long at most.
 const SHARED_CACHE_AGE_MAX: Duration = Duration::from_secs(1);
 
@@ -89,6 +92,7 @@ pub struct Coordination {
     pub(crate) credentials: ExactCache<[u8; 32], Credential>,
     pub(crate) settings: ExactCache<Id<Organization>, Settings>,
     pub(crate) turns: Turns<Slot>,
+    pub(crate) waiting: Crowds<Id<Account>>,
     pub(crate) news: Wakers<Id<Organization>>,
     /// Held where several processes could share the records without coordinating.
     pub lease: OnceLock<instance::Lease>,
@@ -110,6 +114,7 @@ impl Hub {
             credentials: ExactCache::new(CREDENTIALS_CACHED_MAX, age),
             settings: ExactCache::new(SETTINGS_CACHED_MAX, age),
             turns: Turns::default(),
+            waiting: Crowds::new(WAITING_PER_ACCOUNT_MAX),
             news: Wakers::default(),
             lease: OnceLock::new(),
             account_limits: Limits::new(config.rate_limit),

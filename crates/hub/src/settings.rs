@@ -75,10 +75,11 @@ pub async fn change(
 }
 
 async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Settings, HubError> {
-    confirm(tx, &change.caller, change.now).await?;
     let org = change.caller.credential.organization.id;
     // The organization's row is what concurrent changes queue at: most settings have no row of their own yet.
+    // First of all, because two units that both share it could not both go on to change it.
     records::organizations::get_locked(tx, org).await?;
+    confirm(tx, &change.caller, change.now).await?;
     let before = merged(rows::all(tx, org).await?)?;
     if change.if_match.as_ref().is_some_and(|wanted| *wanted != etag(&before)) {
         return Err(HubError::PreconditionFailed);

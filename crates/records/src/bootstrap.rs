@@ -16,8 +16,14 @@ statement!(
 );
 statement!(ANY_ORGANIZATION: Any = "SELECT EXISTS (SELECT 1 FROM organizations) AS any_row");
 
-/// Whether the database already belongs to somebody. On PostgreSQL other servers wait until this unit has ended.
+/// From here to its end this unit is the only one that makes what an empty database needs: on PostgreSQL other servers
+/// wait until it has ended.
+pub async fn alone(tx: &mut Tx) -> Result<()> {
+    tx.one(&LOCK, args![BOOTSTRAP_LOCK]).await.map(drop)
+}
+
+/// Whether the database already belongs to somebody. The unit is [`alone`] from here on.
 pub async fn is_done(tx: &mut Tx) -> Result<bool> {
-    tx.one(&LOCK, args![BOOTSTRAP_LOCK]).await?;
+    alone(tx).await?;
     Ok(tx.one(&ANY_ORGANIZATION, args![]).await?.any_row)
 }

@@ -15,7 +15,7 @@ use crate::sqlite::{LiteTx, Readers, Writer};
 use crate::statement::{Built, Query};
 use crate::tx::{Conn, Wakes};
 use crate::value::Value;
-use crate::{Result, Tx, Unit};
+use crate::{Error, Result, Tx, Unit};
 
 /// How often a unit that lost a race is run again.
 const RETRIES_MAX: u32 = 5;
@@ -176,7 +176,7 @@ impl Db {
     /// All rows of one query.
     pub async fn all<T: FromRow>(&self, query: &'static Query<T>, values: &[Value<'_>]) -> Result<Vec<T>> {
         let values: Vec<Value<'static>> = values.iter().cloned().map(Value::into_owned).collect();
-        self.read(values, |tx, values| Box::pin(tx.all(query, values))).await
+        self.read_one(values, |tx, values| Box::pin(tx.all(query, values))).await
     }
 
     /// The first row of one query.
@@ -186,7 +186,19 @@ impl Db {
 
     /// All rows of one search.
     pub async fn found<T: FromRow + Sync>(&self, built: Built<'static, T>) -> Result<Vec<T>> {
-        self.read(built, |tx, built| Box::pin(tx.found(built))).await
+        self.read_one(built, |tx, built| Box::pin(tx.found(built))).await
+    }
+
+    async fn read_one<I, T, F>(&self, input: I, unit: F) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, Error> + Send + Sync + 'static,
+    {
+        match &*self.store {
+            Store::Lite { readers, .. } => readers.read(Arc::new(input), Arc::new(unit)).await,
+            Store::Pg(pg) => pg.read_one(&input, &unit).await,
+        }
     }
 
     /// Finishes what is queued and closes the connections.

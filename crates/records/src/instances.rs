@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::{Db, Result, Tx, args, row, statement};
 
 /// A process and how long it may be believed to live.
+#[derive(Clone)]
 pub struct Instance {
     /// Made at its start.
     pub id: Uuid,

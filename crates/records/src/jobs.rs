@@ -19,9 +19,11 @@ statement!(
 );
 statement!(
     CLAIM: Job = "UPDATE jobs SET owner = $1, lease_until = $2, attempts = attempts + 1, updated_at = $3 \
-                  WHERE (kind, key) IN (SELECT kind, key FROM jobs WHERE run_at <= $3 AND (lease_until IS NULL OR \
-                  lease_until <= $3) ORDER BY run_at LIMIT $4) AND run_at <= $3 AND (lease_until IS NULL OR \
-                  lease_until <= $3) RETURNING kind, key, run_at, lease_until, owner, attempts, payload"
+                  WHERE (kind, key) IN (SELECT kind, key FROM (SELECT kind, key FROM jobs WHERE lease_until IS NULL \
+                  AND run_at <= $3 ORDER BY run_at LIMIT $4) AS waiting UNION ALL SELECT kind, key FROM (SELECT kind, \
+                  key FROM jobs WHERE lease_until <= $3 ORDER BY lease_until LIMIT $4) AS lost) AND run_at <= $3 AND \
+                  (lease_until IS NULL OR lease_until <= $3) \
+                  RETURNING kind, key, run_at, lease_until, owner, attempts, payload"
 );
 statement!(DONE = "DELETE FROM jobs WHERE kind = $1 AND key = $2 AND owner = $3");
 statement!(
@@ -37,8 +39,8 @@ struct Due {
 }
 row!(Due { run_at });
 statement!(
-    NEXT_DUE: Due = "SELECT MIN(CASE WHEN lease_until IS NULL OR lease_until < run_at THEN run_at ELSE lease_until END) \
-                     AS run_at FROM jobs"
+    NEXT_DUE: Due = "SELECT MIN(due) AS run_at FROM (SELECT MIN(run_at) AS due FROM jobs WHERE lease_until IS NULL \
+                     UNION ALL SELECT MIN(lease_until) AS due FROM jobs WHERE lease_until IS NOT NULL) AS both_kinds"
 );
 
 /// Sets a job's time, replacing what was set before; a run in progress can then no longer finish it.

@@ -176,7 +176,8 @@ impl<S: Sync> FromRequestParts<S> for Terms {
             .map(|text| text.parse::<IdempotencyKey>())
             .transpose()
             .map_err(|error| Problem::new(Code::BadRequest, format!("Idempotency-Key: {error}")))?;
-        let if_match = header(IF_MATCH.as_str())?;
+        // `*` asks for any version, and there always is one.
+        let if_match = header(IF_MATCH.as_str())?.filter(|tag| tag != "*");
         Ok(Self { key, method: parts.method.clone(), path: parts.uri.path().to_owned(), if_match })
     }
 }

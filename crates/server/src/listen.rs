@@ -17,8 +17,8 @@ use tower::ServiceExt;
 
 use crate::Peer;
 
-/// A client that sends its headers slower than this is not one of ours.
-const HEADERS_WITHIN: Duration = Duration::from_secs(15);
+/// A connection may be silent this long between requests, and a request's headers may take this long.
+const HEADERS_WITHIN: Duration = Duration::from_secs(60);
 /// How long requests in flight may take to end once the hub stops.
 const DRAINED_WITHIN: Duration = Duration::from_secs(20);
 /// When the process has no file left for a connection, another moment may have one.

@@ -80,6 +80,7 @@ impl From<HubError> for Problem {
             HubError::IdempotencyInFlight => {
                 Self::new(Code::IdempotencyInFlight, detail).retry_after(RETRY_AFTER_SECONDS)
             }
+            HubError::TooManyWaiting => Self::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS),
             HubError::EventsGone { oldest_seq } => {
                 Self::new(Code::EventsGone, detail).with("oldest_seq", oldest_seq)
             }

@@ -68,6 +68,25 @@ fn defaults_are_those_of_the_documents() {
 }
 
 #[test]
+fn the_operators_page_tells_every_setting_with_its_default() {
+    let page = include_str!("../../../../docs/operations.md");
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.split('|').map(|cell| cell.trim().trim_matches('`')).collect())
+        .collect();
+    let shown = Case::default().resolve().unwrap().shown;
+    assert_eq!(rows.len(), shown.len(), "one row for each setting");
+    for setting in shown {
+        let row = rows.iter().find(|row| row[1] == setting.name);
+        let row = row.unwrap_or_else(|| panic!("{} is not in docs/operations.md", setting.name));
+        assert!(row[3].starts_with(&setting.value), "{}: {} is not {}", setting.name, row[3], setting.value);
+        let problem = env(&[(row[2], "")]).problems();
+        assert_eq!(problem[0].setting, setting.name, "{} sets another setting", row[2]);
+    }
+}
+
+#[test]
 fn flag_before_environment_before_file_before_default() {
     let listen = |flag: Option<&str>, env: &[(&str, &str)], file| {
         let flags = ServerFlags { listen: flag.map(str::to_owned), ..ServerFlags::default() };

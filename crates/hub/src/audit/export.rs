@@ -48,14 +48,18 @@ impl<E: Into<HubError>> From<E> for Ended {
 
 type Sender = mpsc::Sender<Result<String, HubError>>;
 
-async fn give(sender: &Sender, page: String) -> Result<(), Ended> {
-    sender.send(Ok(page)).await.map_err(|_| Ended::Unread)
+async fn give(hub: &Hub, sender: &Sender, page: String) -> Result<(), Ended> {
+    tokio::select! {
+        sent = sender.send(Ok(page)) => sent.map_err(|_| Ended::Unread),
+        // A slow reader must not keep the hub from stopping.
+        () = hub.lifecycle.stopping() => Err(Ended::Unread),
+    }
 }
 
 async fn write(hub: &Hub, chain: Chain, sender: &Sender) -> Result<(), Ended> {
     let keys = hub.config.keys.verifying_keys();
     let (mut writer, header) = ExportWriter::start(chain, hub.clock.now(), &keys);
-    give(sender, header).await?;
+    give(hub, sender, header).await?;
     let mut after = 0;
     loop {
         let page = seals::seals_up(&hub.records, chain, after, SEALS_AT_ONCE).await?;
@@ -65,7 +69,7 @@ async fn write(hub: &Hub, chain: Chain, sender: &Sender) -> Result<(), Ended> {
             let rows = checks::rows_of_seal(&hub.records, chain, seal.id, SEAL_LEAVES_MAX as i64 + 1).await?;
             let mut text = writer.seal(seal);
             rows.iter().for_each(|row| text.push_str(&writer.row(row, Some(seal.number))));
-            give(sender, text).await?;
+            give(hub, sender, text).await?;
         }
     }
     let mut place = (Timestamp::from_micros(0), Uuid::nil());
@@ -73,7 +77,7 @@ async fn write(hub: &Hub, chain: Chain, sender: &Sender) -> Result<(), Ended> {
         let rows = checks::unsealed_rows(&hub.records, chain, place, ROWS_AT_ONCE).await?;
         let Some(last) = rows.last() else { break };
         place = (last.columns.created_at.unwrap_or(place.0), last.id);
-        give(sender, rows.iter().map(|row| writer.row(row, None)).collect()).await?;
+        give(hub, sender, rows.iter().map(|row| writer.row(row, None)).collect()).await?;
     }
-    give(sender, writer.end()).await
+    give(hub, sender, writer.end()).await
 }

@@ -39,6 +39,13 @@ pub async fn read(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Found, H
         org: caller.credential.organization.id,
         with_instance: caller.credential.standing().is_instance_admin(),
     };
+    let _place = match wanted.wait.is_zero() {
+        true => None,
+        false => {
+            let account = caller.credential.account.id;
+            Some(hub.coordination.waiting.enter(account).ok_or(HubError::TooManyWaiting)?)
+        }
+    };
     let deadline = Instant::now() + wanted.wait;
     let mut after = wanted.after;
     loop {

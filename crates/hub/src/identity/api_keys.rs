@@ -5,7 +5,7 @@ use domain::api_keys::{ApiKey, KEY_NAME_CHARS_MAX, KeySecret};
 use domain::audit::AuditEntry;
 use domain::minting::{MintFacts, MintRefusal, may_mint, within};
 use domain::organizations::Organization;
-use domain::permissions::{Capability, Standing, check_scope};
+use domain::permissions::{Capability, check_scope};
 use domain::subject::Subject;
 use domain::{Id, Timestamp, text};
 use records::{Tx, api_keys, members};
@@ -85,13 +85,15 @@ async fn mint_unit(tx: &mut Tx, input: &Mint) -> Result<MintedKey, HubError> {
     let standing = confirm(tx, &input.caller, input.now).await?;
     let key = &input.key;
     let credential = &input.caller.credential;
+    let owner_is_member = members::get_shared(tx, key.org_id, key.owner_id).await?.is_some();
     let facts = MintFacts {
         minter: credential.account.id,
         minter_is_org_admin: standing.is_org_admin() && key.org_id == credential.organization.id,
         minter_scopes: credential.key.scopes.as_deref(),
         owner: key.owner_id,
-        owner_is_member: members::get_shared(tx, key.org_id, key.owner_id).await?.is_some(),
-        owner_has_credential: api_keys::any_of(tx, key.owner_id).await?,
+        owner_is_member,
+        // Only of members: whether an account of another organization exists is not the minter's to learn.
+        owner_has_credential: owner_is_member && api_keys::any_of(tx, key.owner_id).await?,
     };
     may_mint(&facts, key.scopes.as_deref()).map_err(refused)?;
     api_keys::insert(tx, key, &input.secret.hash()).await?;
@@ -120,26 +122,27 @@ fn check_form(wanted: &NewKey) -> Result<(), HubError> {
 struct Change {
     caller: Caller,
     id: Id<ApiKey>,
-    entry_id: Id<AuditEntry>,
     hub: Hub,
     now: Timestamp,
 }
 
 impl Change {
     fn new(hub: &Hub, caller: &Caller, id: Id<ApiKey>) -> Self {
-        Self { caller: caller.clone(), id, entry_id: hub.ids.id(), hub: hub.clone(), now: hub.clock.now() }
+        Self { caller: caller.clone(), id, hub: hub.clone(), now: hub.clock.now() }
     }
 
     fn entry(&self, action: &str, key: &ApiKey) -> AuditEntry {
-        AuditEntry { id: self.entry_id, ..entry(&self.hub, &self.caller, action, key, self.now) }
+        entry(&self.hub, &self.caller, action, key, self.now)
     }
 
     /// The key, if this caller may see it.
-    async fn load(&self, tx: &mut Tx) -> Result<(ApiKey, Standing), HubError> {
-        let standing = confirm(tx, &self.caller, self.now).await?;
+    async fn load(&self, tx: &mut Tx) -> Result<ApiKey, HubError> {
         let org = self.caller.credential.organization.id;
+        // Before the caller is confirmed: the key may be the caller's own, and two units that both share a row
+        // could not both go on to change it.
         let key = api_keys::get_locked(tx, org, self.id).await?.filter(|key| visible(&self.caller, key));
-        Ok((key.ok_or(HubError::NotFound("API key"))?, standing))
+        confirm(tx, &self.caller, self.now).await?;
+        key.ok_or(HubError::NotFound("API key"))
     }
 }
 
@@ -165,7 +168,7 @@ async fn rotate_unit(
     secret: &KeySecret,
     new_id: Id<ApiKey>,
 ) -> Result<MintedKey, HubError> {
-    let (old, _) = change.load(tx).await?;
+    let old = change.load(tx).await?;
     let credential = &change.caller.credential;
     if old.owner_id != credential.account.id {
         return Err(HubError::Forbidden("only the owner of a key may rotate it: the new one acts as the owner".into()));
@@ -201,7 +204,7 @@ pub async fn revoke(hub: &Hub, caller: &Caller, id: Id<ApiKey>) -> Result<(), Hu
 }
 
 async fn revoke_unit(tx: &mut Tx, change: &Change) -> Result<(), HubError> {
-    let (key, _) = change.load(tx).await?;
+    let key = change.load(tx).await?;
     // Ending an ended key changes nothing: DELETE may be repeated.
     if api_keys::revoke(tx, &key, key.rotated_to_id, change.now).await? {
         audit::record(tx, &change.entry("api_key:revoked", &key)).await?;

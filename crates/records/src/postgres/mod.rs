@@ -1,13 +1,15 @@
 //! PostgreSQL: a pool, statements pipelined where nobody waits for their answer.
 
 mod pipeline;
+mod tls;
 mod tx;
 
+use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType};
-use tokio_postgres::NoTls;
+use deadpool_postgres::{ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType};
+use futures_util::FutureExt as _;
 use tokio_postgres::error::SqlState;
 
 pub(crate) use tx::PgTx;
@@ -37,11 +39,8 @@ impl Postgres {
         config.application_name("countersign");
         let options = config.get_options().unwrap_or_default().to_owned();
         config.options(format!("{options} -c search_path={schema} -c statement_timeout={STATEMENT_TIMEOUT_MS}"));
-        let manager = Manager::from_config(
-            config,
-            NoTls,
-            ManagerConfig { recycling_method: RecyclingMethod::Fast },
-        );
+        let pooling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = tls::manager(config, pooling)?;
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS_MAX)
             .runtime(Runtime::Tokio1)
@@ -76,13 +75,27 @@ impl Postgres {
         self.run(PgTx::begin_read(self.connection().await?), input, unit).await.map(|(value, _)| value)
     }
 
+    /// A read of one statement.
+    pub(crate) async fn read_one<I, T, E, F>(&self, input: &I, unit: &F) -> Result<T, E>
+    where
+        E: UnitError,
+        F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, E>,
+    {
+        let tx = PgTx::without_transaction(self.connection().await?);
+        self.run(tx, input, unit).await.map(|(value, _)| value)
+    }
+
     async fn run<I, T, E, F>(&self, tx: PgTx, input: &I, unit: &F) -> Result<(T, Wakes), E>
     where
         E: UnitError,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, E>,
     {
         let mut tx = Tx::new(Conn::Pg(tx));
-        let result = unit(&mut tx, input).await;
+        let ended = AssertUnwindSafe(async { unit(&mut tx, input).await }).catch_unwind().await;
+        let Ok(result) = ended else {
+            // Nobody knows where it stopped: dropping the transaction closes its connection.
+            return Err(Error::Misbehaved("it panicked").into());
+        };
         let (poisoned, wakes) = (tx.poisoned, tx.wakes);
         let Conn::Pg(pg) = tx.conn else {
             return Err(Error::Misbehaved("a unit changed its engine").into());
@@ -108,9 +121,13 @@ impl Postgres {
     }
 }
 
-/// The server's own words, or the client's.
+/// The server's own words, or the client's with their cause.
 pub(crate) fn reason(error: &tokio_postgres::Error) -> String {
-    error.as_db_error().map_or_else(|| error.to_string(), |db| db.message().to_owned())
+    match (error.as_db_error(), std::error::Error::source(error)) {
+        (Some(db), _) => db.message().to_owned(),
+        (None, Some(cause)) => format!("{error}: {cause}"),
+        (None, None) => error.to_string(),
+    }
 }
 
 /// What an error before the commit means for the caller: nothing was changed.

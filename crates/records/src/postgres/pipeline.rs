@@ -14,6 +14,9 @@ pub(super) type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send
 /// All answers are evaluated: the first error is the cause, the later ones only say that the transaction is
 /// aborted, and COMMIT then answers ROLLBACK without an error of its own. (`try_join_all` keeps the order only
 /// for up to 30 futures.)
+///
+/// An error that is not the server's means that the statement may never have reached it: then nothing behind it
+/// is sent, or a COMMIT would keep the unit without that statement.
 pub(super) async fn in_order<T>(
     mut sent: Vec<Sent<'_>>,
     last: impl Future<Output = Result<T, Error>>,
@@ -26,6 +29,7 @@ pub(super) async fn in_order<T>(
         for (future, result) in sent.iter_mut().zip(&mut results) {
             if result.is_none() {
                 match future.as_mut().poll(context) {
+                    Poll::Ready(Err(error)) if error.as_db_error().is_none() => return Poll::Ready(Err(error)),
                     Poll::Ready(answer) => *result = Some(answer),
                     Poll::Pending => pending = true,
                 }

@@ -1,7 +1,10 @@
 //! One transaction on a pooled connection.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use deadpool_postgres::Object;
 use tokio_postgres::Statement;
+use tokio_postgres::error::Severity;
 
 use super::pipeline::{Sent, in_order};
 use super::{failed, reason};
@@ -18,18 +21,23 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// connection must never come back in the middle of somebody's transaction.
 pub(crate) struct PgTx {
     client: Option<Object>,
-    begin: &'static str,
+    begin: Option<&'static str>,
     begun: bool,
     queue: Vec<(Statement, Vec<Value<'static>>)>,
 }
 
 impl PgTx {
     pub(crate) fn begin_write(client: Object) -> Self {
-        Self { client: Some(client), begin: BEGIN_WRITE, begun: false, queue: Vec::new() }
+        Self { client: Some(client), begin: Some(BEGIN_WRITE), begun: false, queue: Vec::new() }
     }
 
     pub(crate) fn begin_read(client: Object) -> Self {
-        Self { client: Some(client), begin: BEGIN_READ, begun: false, queue: Vec::new() }
+        Self { client: Some(client), begin: Some(BEGIN_READ), begun: false, queue: Vec::new() }
+    }
+
+    /// For one statement, which is a snapshot by itself: saves the round trips of BEGIN and COMMIT.
+    pub(crate) fn without_transaction(client: Object) -> Self {
+        Self { client: Some(client), begin: None, begun: false, queue: Vec::new() }
     }
 
     pub(crate) async fn exec(&mut self, text: &str, values: &[Value<'_>]) -> Result<u64> {
@@ -59,24 +67,31 @@ impl PgTx {
         rows.iter().map(|row| T::from_row(&Row::Pg(row))).collect()
     }
 
-    /// Commits. A connection lost from here on leaves the outcome unknown.
+    /// Commits. A connection lost once COMMIT was sent leaves the outcome unknown.
     pub(crate) async fn commit(mut self) -> Result<()> {
         if !self.begun && self.queue.is_empty() {
             return Ok(());
         }
+        let is_read = self.begin == Some(BEGIN_READ);
         let (client, sent) = self.send_queue()?;
-        let outcome = in_order(sent, client.batch_execute("COMMIT")).await;
-        match outcome.map_err(|error| (reason(&error), failed(error))) {
-            Ok(()) => {
-                self.begun = false;
-                Ok(())
-            }
-            Err((why, Error::Unavailable(_) | Error::Engine(_))) => Err(Error::OutcomeUnknown(why)),
-            Err((_, known)) => {
-                self.rollback().await;
-                Err(known)
-            }
+        let asked = AtomicBool::new(false);
+        let commit = async {
+            asked.store(true, Ordering::Relaxed);
+            client.batch_execute("COMMIT").await
+        };
+        let Err(error) = in_order(sent, commit).await else {
+            self.begun = false;
+            return Ok(());
+        };
+        // An ERROR of the server, be it a pushed statement's or the commit's own, rolls back; a FATAL one ends
+        // the connection and may have come after the commit.
+        let is_refused =
+            error.as_db_error().is_some_and(|db| db.parsed_severity() == Some(Severity::Error));
+        if asked.load(Ordering::Relaxed) && !is_refused && !is_read {
+            return Err(Error::OutcomeUnknown(reason(&error)));
         }
+        self.rollback().await;
+        Err(failed(error))
     }
 
     /// Ends the transaction without a trace; where that fails, dropping `self` closes the connection.
@@ -97,10 +112,10 @@ impl PgTx {
         let queue = std::mem::take(&mut self.queue);
         let client = self.client.as_ref().ok_or(GONE)?;
         let mut sent: Vec<Sent<'_>> = Vec::with_capacity(queue.len() + 1);
-        if !self.begun {
+        if let Some(begin) = self.begin.filter(|_| !self.begun) {
             // Set before it is sent: a cancelled BEGIN may have reached the server.
             self.begun = true;
-            sent.push(Box::pin(client.batch_execute(self.begin)));
+            sent.push(Box::pin(client.batch_execute(begin)));
         }
         for (statement, values) in queue {
             sent.push(Box::pin(async move { client.execute_raw(&statement, values).await.map(drop) }));

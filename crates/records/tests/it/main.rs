@@ -1,0 +1,9 @@
+//! What the records promise, on both engines from one text.
+//!
+//! `support` opens empty records and holds units where a test wants them; the other modules are the contract, one
+//! file for each part of it. A function listed in `on_both_engines!` is a test on SQLite and one on PostgreSQL;
+//! what only one engine can get wrong is a test of its own beside it.
+#![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
+
+mod support;
+mod units;

@@ -1,0 +1,121 @@
+//! What somebody with access to the database can do behind the hub's back.
+
+use std::path::PathBuf;
+
+use domain::canonical::sha256;
+use rusqlite::Connection;
+use serde_json::json;
+use testkit::TestHub;
+use testkit::postgres::Postgres;
+use tokio::task::JoinSet;
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+use crate::support::{expect, mint};
+
+/// A connection to a hub's database that the hub knows nothing of.
+pub(crate) enum Backdoor {
+    Lite(PathBuf),
+    Pg { client: Client, _driver: JoinSet<()> },
+}
+
+impl Backdoor {
+    pub(crate) async fn open(hub: &TestHub) -> Self {
+        if hub.hub.records.engine().to_string() == "SQLite" {
+            return Self::Lite(hub.data.path().join("countersign.db"));
+        }
+        // The hub does not tell where its database is; the one that knows its admin's key is it.
+        let names = Postgres::shared().query("SELECT datname FROM pg_database WHERE datname LIKE 'test%'");
+        let known = format!(
+            "SELECT 1 FROM countersign.api_keys WHERE key_hash = '\\x{}'::bytea",
+            hex::encode(sha256(hub.admin_key.as_bytes()))
+        );
+        for name in names.lines() {
+            let url = format!("postgres://postgres@127.0.0.1:{}/{name}", Postgres::shared().port());
+            let Ok((client, connection)) = tokio_postgres::connect(&url, NoTls).await else { continue };
+            let mut driver = JoinSet::new();
+            driver.spawn(async move { drop(connection.await) });
+            let found = client.simple_query(&known).await.is_ok_and(|rows| !rows_of(&rows).is_empty());
+            if found {
+                client.batch_execute("SET search_path = countersign").await.unwrap();
+                return Self::Pg { client, _driver: driver };
+            }
+        }
+        panic!("no database knows the key of this hub's admin");
+    }
+
+    /// Runs a statement that must change one row.
+    pub(crate) async fn change(&self, sql: &str) {
+        let changed = match self {
+            Self::Lite(path) => lite(path).execute(sql, []).unwrap(),
+            Self::Pg { client, .. } => usize::try_from(client.execute(sql, &[]).await.unwrap()).unwrap(),
+        };
+        assert_eq!(changed, 1, "{sql}");
+    }
+
+    /// The first column of every row, as text.
+    pub(crate) async fn column(&self, sql: &str) -> Vec<String> {
+        match self {
+            Self::Lite(path) => {
+                let connection = lite(path);
+                let mut statement = connection.prepare(sql).unwrap();
+                let cells = statement.query_map([], |row| {
+                    Ok(match row.get_ref(0)? {
+                        rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+                        rusqlite::types::ValueRef::Null => "NULL".to_owned(),
+                        other => other.as_str()?.to_owned(),
+                    })
+                });
+                cells.unwrap().map(Result::unwrap).collect()
+            }
+            Self::Pg { client, .. } => rows_of(&client.simple_query(sql).await.unwrap()),
+        }
+    }
+
+    pub(crate) async fn cell(&self, sql: &str) -> String {
+        self.column(sql).await.into_iter().next().unwrap_or_else(|| panic!("no row: {sql}"))
+    }
+
+    pub(crate) async fn count(&self, from: &str) -> u64 {
+        self.cell(&format!("SELECT COUNT(*) FROM {from}")).await.parse().unwrap()
+    }
+
+    /// Bytes as a literal.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> String {
+        match self {
+            Self::Lite(_) => format!("x'{}'", hex::encode(bytes)),
+            Self::Pg { .. } => format!("'\\x{}'::bytea", hex::encode(bytes)),
+        }
+    }
+
+    /// The bytes of a column.
+    pub(crate) async fn read_bytes(&self, column: &str, rest: &str) -> Vec<u8> {
+        let shown = match self {
+            Self::Lite(_) => format!("hex({column})"),
+            Self::Pg { .. } => format!("encode({column}, 'hex')"),
+        };
+        hex::decode(self.cell(&format!("SELECT {shown} {rest}")).await).unwrap()
+    }
+}
+
+fn lite(path: &PathBuf) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch("PRAGMA busy_timeout = 10000; PRAGMA foreign_keys = ON;").unwrap();
+    connection
+}
+
+fn rows_of(messages: &[SimpleQueryMessage]) -> Vec<String> {
+    let cells = messages.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("NULL").to_owned()),
+        _ => None,
+    });
+    cells.collect()
+}
+
+/// Suspends an account. No route does that yet, so the row is changed directly; ending some other key is then what
+/// tells the hub that identities changed.
+pub(crate) async fn suspend(hub: &TestHub, account: &str) {
+    let other = mint(hub, &hub.admin_key, json!({"name": "bystander"})).await;
+    let backdoor = Backdoor::open(hub).await;
+    backdoor.change(&format!("UPDATE accounts SET status = 'suspended' WHERE id = '{account}'")).await;
+    expect(hub.admin("DELETE", &format!("/api/v1/api-keys/{}", other.id)), 204).await;
+}

@@ -1,0 +1,26 @@
+//! The server's conventions, as a client meets them: over HTTP, on both engines.
+//!
+//! One binary, one module per convention. `support` asks and checks what every answer must carry; `backdoor` is the
+//! database behind the hub's back.
+
+#![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
+
+mod audit;
+mod backdoor;
+mod bodies;
+mod documents;
+mod events;
+mod exactness;
+mod forms;
+mod frame;
+mod health;
+mod idempotency;
+mod knock;
+mod limits;
+mod pages;
+mod proofs;
+mod random;
+mod secrets;
+mod settings;
+mod support;
+mod tampering;
