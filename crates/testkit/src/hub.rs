@@ -1,6 +1,7 @@
 //! A whole hub in the test's process, over HTTP on a free loopback port, on either engine.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use ::hub::clock::Clock;
@@ -19,6 +20,8 @@ use tokio::net::TcpListener;
 
 use crate::clock::TestClock;
 use crate::postgres::Postgres;
+
+const SCHEMA: &str = "countersign";
 
 /// What a test may want different.
 #[derive(Clone)]
@@ -51,6 +54,8 @@ pub struct TestHub {
     pub data: TempDir,
     address: SocketAddr,
     http: reqwest::Client,
+    database_url: Option<String>,
+    setup: Setup,
 }
 
 /// Runs the test on SQLite, then on PostgreSQL.
@@ -65,15 +70,12 @@ impl TestHub {
     pub async fn start(setup: Setup) -> Self {
         let clock = Arc::new(TestClock::default());
         let data = tempfile::tempdir().expect("a temporary directory");
-        let records = open_records(setup.engine, data.path(), &*clock).await;
-        let keys = HubKeys::open(&data.path().join("keys"), &records, clock.now()).await.expect("keys");
-        let config = Config {
-            rate_limit: setup.rate_limit,
-            anonymous_rate_limit: setup.anonymous_rate_limit,
-            blob_quota_bytes: 1 << 30,
-            keys,
+        let database_url = match setup.engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(Postgres::shared().fresh_database()),
         };
-        let hub = Hub::new(records, Arc::clone(&clock) as Arc<dyn Clock>, Arc::new(SystemIds), config);
+        let records = migrated(database_url.as_deref(), data.path(), &*clock).await;
+        let hub = assemble(records, &setup, data.path(), &clock).await;
         let key_file = bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
         let admin_key = std::fs::read_to_string(key_file).expect("the admin's key").trim().to_owned();
         hub.start();
@@ -81,7 +83,7 @@ impl TestHub {
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
         drop(rustls::crypto::ring::default_provider().install_default());
         let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
-        Self { hub, clock, admin_key, data, address, http }
+        Self { hub, clock, admin_key, data, address, http, database_url, setup }
     }
 
     /// Where it listens.
@@ -134,6 +136,15 @@ impl TestHub {
         }
     }
 
+    /// Another hub over the same PostgreSQL, as a second server would be. Its background work runs.
+    pub async fn twin(&self) -> Hub {
+        let url = self.database_url.as_deref().expect("only PostgreSQL can be shared");
+        let records = Db::open_postgres(url, SCHEMA).expect("a pool");
+        let twin = assemble(records, &self.setup, self.data.path(), &self.clock).await;
+        twin.start();
+        twin
+    }
+
     /// Stops it as a signal would, and waits.
     pub async fn stop(self) {
         self.hub.stop().await;
@@ -151,20 +162,37 @@ fn person(email: &str) -> NewAccount {
 }
 
 /// Empty, migrated records on the engine.
-pub async fn open_records(engine: Engine, data: &std::path::Path, clock: &dyn Clock) -> Db {
+pub async fn open_records(engine: Engine, data: &Path, clock: &dyn Clock) -> Db {
     match engine {
-        Engine::Sqlite => {
+        Engine::Sqlite => migrated(None, data, clock).await,
+        Engine::Postgres => migrated(Some(&Postgres::shared().fresh_database()), data, clock).await,
+    }
+}
+
+async fn migrated(database_url: Option<&str>, data: &Path, clock: &dyn Clock) -> Db {
+    match database_url {
+        None => {
             let path = data.join("countersign.db");
             migrate::run_sqlite(&path, clock.now()).expect("migrations");
             Db::open_sqlite(&path).expect("the database")
         }
-        Engine::Postgres => {
-            let url = Postgres::shared().fresh_database();
-            let db = Db::open_postgres(&url, "countersign").expect("a pool");
-            migrate::run_postgres(&db, "countersign", clock.now()).await.expect("migrations");
+        Some(url) => {
+            let db = Db::open_postgres(url, SCHEMA).expect("a pool");
+            migrate::run_postgres(&db, SCHEMA, clock.now()).await.expect("migrations");
             db
         }
     }
+}
+
+async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock>) -> Hub {
+    let keys = HubKeys::open(&data.join("keys"), &records, clock.now()).await.expect("keys");
+    let config = Config {
+        rate_limit: setup.rate_limit,
+        anonymous_rate_limit: setup.anonymous_rate_limit,
+        blob_quota_bytes: 1 << 30,
+        keys,
+    };
+    Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }
 
 async fn serve(hub: &Hub) -> SocketAddr {

@@ -189,34 +189,36 @@ async fn refusals_point_at_what_is_wrong() {
 /// Queries are as strict as bodies, and say which parameter is wrong.
 #[tokio::test]
 async fn queries_are_strict() {
-    let hub = TestHub::start(testkit::Setup::on(on_sqlite().await)).await;
-    let cases = [
-        ("/api/v1/api-keys?limit=0", "/limit"),
-        ("/api/v1/api-keys?limit=201", "/limit"),
-        ("/api/v1/api-keys?limit=abc", "/limit"),
-        ("/api/v1/api-keys?limit=", "/limit"),
-        ("/api/v1/api-keys?limit=-1", "/limit"),
-        ("/api/v1/api-keys?limit=99999999999999999999", "/limit"),
-        ("/api/v1/api-keys?cursor=nonsense", "/cursor"),
-        ("/api/v1/api-keys?cursor=", "/cursor"),
-        ("/api/v1/api-keys?page=2", "/page"),
-        ("/api/v1/api-keys?limit=1&limit=2", "/limit"),
-        ("/api/v1/audit?actor=me", "/actor"),
-        ("/api/v1/audit?from=yesterday", "/from"),
-        ("/api/v1/audit?to=yesterday", "/to"),
-        ("/api/v1/audit?task_id=1", "/task_id"),
-        ("/api/v1/audit?acter=1", "/acter"),
-        ("/api/v1/audit/seals?number=1", "/number"),
-        ("/api/v1/events?after=-1", "/after"),
-        ("/api/v1/events?after=99999999999999999999", "/after"),
-        ("/api/v1/events?types=nonsense", "/types"),
-        ("/api/v1/events?limit=1001", "/limit"),
-        ("/api/v1/events?wait_seconds=51", "/wait_seconds"),
-        ("/api/v1/events?wait_seconds=1.5", "/wait_seconds"),
-        ("/api/v1/events?since=1", "/since"),
-    ];
-    for (path, pointer) in cases {
-        let problem = refused(hub.admin("GET", path), 422, "VALIDATION_FAILED").await;
-        assert_eq!(pointers(&problem), [pointer], "{path}: {problem}");
-    }
+    on_each_engine(async |hub| {
+        let cases = [
+            ("/api/v1/api-keys?limit=0", "/limit"),
+            ("/api/v1/api-keys?limit=201", "/limit"),
+            ("/api/v1/api-keys?limit=abc", "/limit"),
+            ("/api/v1/api-keys?limit=", "/limit"),
+            ("/api/v1/api-keys?limit=-1", "/limit"),
+            ("/api/v1/api-keys?limit=99999999999999999999", "/limit"),
+            ("/api/v1/api-keys?cursor=nonsense", "/cursor"),
+            ("/api/v1/api-keys?cursor=", "/cursor"),
+            ("/api/v1/api-keys?page=2", "/page"),
+            ("/api/v1/api-keys?limit=1&limit=2", "/limit"),
+            ("/api/v1/audit?actor=me", "/actor"),
+            ("/api/v1/audit?from=yesterday", "/from"),
+            ("/api/v1/audit?to=yesterday", "/to"),
+            ("/api/v1/audit?task_id=1", "/task_id"),
+            ("/api/v1/audit?acter=1", "/acter"),
+            ("/api/v1/audit/seals?number=1", "/number"),
+            ("/api/v1/events?after=-1", "/after"),
+            ("/api/v1/events?after=99999999999999999999", "/after"),
+            ("/api/v1/events?types=nonsense", "/types"),
+            ("/api/v1/events?limit=1001", "/limit"),
+            ("/api/v1/events?wait_seconds=51", "/wait_seconds"),
+            ("/api/v1/events?wait_seconds=1.5", "/wait_seconds"),
+            ("/api/v1/events?since=1", "/since"),
+        ];
+        for (path, pointer) in cases {
+            let problem = refused(hub.admin("GET", path), 422, "VALIDATION_FAILED").await;
+            assert_eq!(pointers(&problem), [pointer], "{path}: {problem}");
+        }
+    })
+    .await;
 }

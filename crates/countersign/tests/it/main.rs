@@ -1,0 +1,31 @@
+//! The program as people run it: the binary itself, its files, its signals, its exit codes.
+//!
+//! `support` starts it and ties it to the test's life. Each other module is one promise: what survives a crash
+//! (`killed`, `outage`, `disk_full`), when it refuses to start (`refuses_*`), how it begins and ends (`first_start`,
+//! `shutdown`), what the commands say (`commands`, `follow`, `help`), what can be proven (`audit_*`), what can be
+//! brought back (`backup`), and what must never be seen (`secrets`).
+//!
+//! A big count goes through `testkit::scaled`. Where records matter, a promise is kept on both engines.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on must fail, where it stands"
+)]
+
+mod audit_export;
+mod audit_tampered;
+mod backup;
+mod commands;
+mod disk_full;
+mod first_start;
+mod follow;
+mod help;
+mod killed;
+mod outage;
+mod refuses_config;
+mod refuses_data;
+mod refuses_postgres;
+mod secrets;
+mod shutdown;
+mod support;

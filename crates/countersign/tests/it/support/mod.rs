@@ -1,0 +1,69 @@
+//! Starting the program, talking to it, and looking behind its back.
+
+mod home;
+mod process;
+mod sql;
+mod writers;
+
+pub(crate) use home::{Home, Kind};
+pub(crate) use process::{Process, Ran, Served};
+pub(crate) use sql::{Rows, on_postgres, on_sqlite};
+pub(crate) use writers::{AfterError, Key, Writers, Written};
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+use client::Client;
+use wire::{CreateApiKey, PageQuery};
+
+/// How long anything may take that is not about time, on a machine that is busy building.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Waits until it is so. What is waited for is part of the failure.
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(Instant::now() < deadline, "waited {} s in vain: {what}", PATIENCE.as_secs());
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+/// A number below `bound`, another one each time.
+pub(crate) fn chance(bound: usize) -> usize {
+    let drawn = RandomState::new().hash_one(0) % u64::try_from(bound).unwrap();
+    usize::try_from(drawn).unwrap()
+}
+
+/// Mints a key of the client's own account.
+pub(crate) async fn mint(client: &Client, name: &str) -> Key {
+    let wanted = CreateApiKey { name: name.to_owned(), ..CreateApiKey::default() };
+    let minted = client.create_api_key(&wanted).await.expect("a key");
+    Key { id: minted.api_key.id, secret: minted.key.expect("a fresh key") }
+}
+
+/// The ids of all keys, as the hub lists them.
+pub(crate) async fn listed(client: &Client) -> Vec<uuid::Uuid> {
+    let mut ids = Vec::new();
+    let mut query = PageQuery { limit: Some(200), ..PageQuery::default() };
+    loop {
+        let page = client.api_keys(&query).await.expect("a page of keys");
+        ids.extend(page.items.iter().map(|key| key.id));
+        match page.next_cursor {
+            Some(cursor) => query.cursor = Some(cursor),
+            None => return ids,
+        }
+    }
+}
+
+/// Every key is listed, and a few of them open the door.
+pub(crate) async fn assert_all_there(served: &Served, admin: &Client, keys: &[Key]) {
+    const TRIED: usize = 25;
+    let there: std::collections::HashSet<_> = listed(admin).await.into_iter().collect();
+    let lost: Vec<_> = keys.iter().filter(|key| !there.contains(&key.id)).collect();
+    assert!(lost.is_empty(), "{} of {} acknowledged keys are lost", lost.len(), keys.len());
+    for key in keys.iter().rev().take(TRIED) {
+        let me = served.client(&key.secret).me().await.expect("an acknowledged key opens the door");
+        assert_eq!(me.key_id, Some(key.id));
+    }
+}

@@ -1,0 +1,72 @@
+//! Jobs: due at their time, one owner at a time, taken over when the owner is lost.
+
+use std::time::Duration;
+
+use domain::jobs::Job;
+use hub::jobs::runner::run_due;
+use records::jobs;
+use testkit::{TestHub, on_each_engine};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+async fn job(hub: &TestHub, kind: &'static str) -> Option<Job> {
+    hub.hub.records.read((), move |tx, ()| Box::pin(jobs::get(tx, kind, "hub"))).await.unwrap()
+}
+
+/// Until the hub's own runner has set the standing jobs and run them for the first time.
+async fn settled(hub: &TestHub, kind: &'static str) -> Job {
+    loop {
+        match job(hub, kind).await {
+            Some(job) if job.run_at > hub.hub.clock.now() && job.lease_until.is_none() => return job,
+            _ => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_standing_job_runs_at_once_and_then_every_hour() {
+    on_each_engine(async |hub| {
+        for kind in ["events:forget", "idempotency:forget"] {
+            let first = settled(&hub, kind).await;
+            assert!(first.run_at <= hub.hub.clock.now().plus(HOUR));
+            assert_eq!(first.attempts, 0, "a success starts the count anew");
+        }
+        let before = settled(&hub, "events:forget").await.run_at;
+        hub.clock.advance(2 * HOUR);
+        let after = settled(&hub, "events:forget").await.run_at;
+        assert!(after > before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
+    on_each_engine(async |hub| {
+        settled(&hub, "events:forget").await;
+        // This hub's own runner must not take the job from under the test.
+        hub.hub.lifecycle.stop().await;
+        hub.clock.advance(2 * HOUR);
+        let now = hub.hub.clock.now();
+        let lease = now.plus(Duration::from_secs(60));
+        let claim = |owner: &'static str, at| {
+            let until = if owner == "lost" { lease } else { lease.plus(HOUR) };
+            hub.hub
+                .records
+                .write((), move |tx, ()| Box::pin(jobs::claim(tx, owner, until, at, 16)))
+        };
+        let lost = claim("lost", now).await.unwrap();
+        assert_eq!(lost.len(), 2);
+        assert_eq!(claim("next", now).await.unwrap().len(), 0, "held");
+        assert_eq!(claim("next", lease).await.unwrap().len(), 2, "the lease has ended");
+        let late = lost.into_iter().next().unwrap();
+        let given_back = hub
+            .hub
+            .records
+            .write(late, move |tx, late| Box::pin(jobs::again(tx, late, None, now)))
+            .await
+            .unwrap();
+        assert!(!given_back, "the lost owner is too late");
+        assert_eq!(run_due(&hub.hub, "third").await.unwrap(), 0);
+    })
+    .await;
+}

@@ -1,0 +1,8 @@
+//! What the hub does in the background and with the files it owns, on both engines.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail, loudly")]
+
+mod blobs;
+mod jobs;
+mod keys;
+mod twins;

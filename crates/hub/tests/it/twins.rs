@@ -1,0 +1,124 @@
+//! Two hubs over one PostgreSQL: what must hold when nobody tells the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::audit::Chain;
+use hub::audit::verify::verify_chain;
+use hub::idempotency::{Answer, Once, Outcome};
+use hub::identity::api_keys::{self, MintedKey, NewKey};
+use hub::identity::authenticate::authenticate;
+use hub::{Hub, Origin};
+use records::Engine;
+use testkit::{Setup, TestHub, scaled};
+
+fn key(name: &str) -> NewKey {
+    NewKey { owner: None, org: None, name: name.into(), scopes: None, expires_at: None }
+}
+
+async fn two() -> (TestHub, Hub) {
+    let first = TestHub::start(Setup::on(Engine::Postgres)).await;
+    let second = first.twin().await;
+    (first, second)
+}
+
+async fn mint(hub: &Hub, admin_key: &str, name: &str) -> MintedKey {
+    let caller = authenticate(hub, admin_key, Origin::default()).await.unwrap();
+    match api_keys::mint(hub, &caller, key(name), None).await.unwrap() {
+        Outcome::Fresh(minted) => minted,
+        Outcome::Replayed(_) => panic!("nothing to replay"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_seal_and_the_chain_holds() {
+    let (first, second) = two().await;
+    let admin = first.caller(&first.admin_key).await;
+    let mut work = tokio::task::JoinSet::new();
+    for worker in 0..8 {
+        let hub = if worker % 2 == 0 { first.hub.clone() } else { second.clone() };
+        let key = first.admin_key.clone();
+        work.spawn(async move {
+            for number in 0..scaled(200) {
+                mint(&hub, &key, &format!("{worker}-{number}")).await;
+                if number % 7 == 0 {
+                    // Losing to the other sealer is fine; a broken chain is not.
+                    drop(hub::audit::sealer::seal_all(&hub).await);
+                }
+            }
+        });
+    }
+    while let Some(done) = work.join_next().await {
+        done.unwrap();
+    }
+    while hub::audit::sealer::seal_all(&first.hub).await.is_ok_and(|made| made > 0) {}
+    let keys = first.hub.config.keys.verifying_keys();
+    let chain = Chain::Organization(admin.credential.organization.id);
+    let report = verify_chain(&first.hub.records, chain, &keys, None).await.unwrap().unwrap();
+    let minted = u64::try_from(8 * scaled(200)).unwrap();
+    assert!(report.rows >= minted, "{} rows", report.rows);
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_ends_on_the_other_within_a_second() {
+    let (first, second) = two().await;
+    let minted = mint(&first.hub, &first.admin_key, "short").await;
+    let secret = minted.secret.expose();
+    authenticate(&second, secret, Origin::default()).await.unwrap();
+    let admin = first.caller(&first.admin_key).await;
+    api_keys::revoke(&first.hub, &admin, minted.key.id).await.unwrap();
+    assert!(authenticate(&first.hub, secret, Origin::default()).await.is_err(), "here at once");
+    let caller = authenticate(&second, secret, Origin::default()).await;
+    if let Ok(stale) = caller {
+        let refused = api_keys::mint(&second, &stale, key("late"), None).await;
+        assert!(refused.is_err(), "a deciding unit reads the key again");
+    }
+    first.clock.advance(Duration::from_secs(1));
+    assert!(authenticate(&second, secret, Origin::default()).await.is_err(), "there within a second");
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_idempotency_key_on_both_mints_one_key() {
+    let (first, second) = two().await;
+    let slot = Arc::new(domain::idempotency::Slot {
+        org_id: first.caller(&first.admin_key).await.credential.organization.id,
+        account_id: first.caller(&first.admin_key).await.credential.account.id,
+        method: "POST".into(),
+        path: "/api/v1/api-keys".into(),
+        key: "once".parse().unwrap(),
+    });
+    let mut work = tokio::task::JoinSet::new();
+    for worker in 0..16 {
+        let hub = if worker % 2 == 0 { first.hub.clone() } else { second.clone() };
+        let (admin, slot) = (first.admin_key.clone(), Arc::clone(&slot));
+        work.spawn(async move {
+            let caller = authenticate(&hub, &admin, Origin::default()).await.unwrap();
+            let render = |minted: &MintedKey| Answer {
+                status: 201,
+                location: None,
+                body: minted.key.id.to_string().into_bytes(),
+            };
+            let once = Once { slot: (*slot).clone(), body_hash: [7; 32], render };
+            match api_keys::mint(&hub, &caller, key("once"), Some(once)).await.unwrap() {
+                Outcome::Fresh(minted) => (minted.key.id.to_string(), true),
+                Outcome::Replayed(answer) => (String::from_utf8(answer.body).unwrap(), false),
+            }
+        });
+    }
+    let answers: Vec<(String, bool)> = work.join_all().await;
+    assert_eq!(answers.iter().filter(|(_, fresh)| *fresh).count(), 1, "{answers:?}");
+    assert!(answers.iter().all(|(id, _)| *id == answers[0].0), "{answers:?}");
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_them_is_refused_where_only_one_may_serve() {
+    let first = TestHub::start(Setup::on(Engine::Postgres)).await;
+    hub::instance::hold(&first.hub).await.unwrap();
+    let second = first.twin().await;
+    let refused = hub::instance::hold(&second).await.err().unwrap();
+    assert!(refused.to_string().contains("another server"), "{refused}");
+    second.stop().await;
+}

@@ -1,0 +1,116 @@
+//! Random bodies on every route that writes: a clear answer each time, and what is refused changes nothing.
+
+use serde_json::Value;
+use testkit::{TestHub, on_each_engine, scaled};
+
+use crate::backdoor::Backdoor;
+use crate::forms::{with_body, writes};
+use crate::random::{Random, body};
+use crate::support::{Answer, expect, send};
+
+/// Bodies for each route, at full scale.
+const BODIES: usize = 10_000;
+/// Requests under way at once.
+const AT_ONCE: usize = 16;
+const SEED: u64 = 2026;
+
+/// Codes that a body can be refused with.
+const REFUSALS: &[(u16, &str)] = &[
+    (400, "MALFORMED_BODY"),
+    (400, "DUPLICATE_KEY"),
+    (403, "FORBIDDEN"),
+    (409, "INVALID_STATE"),
+    (422, "VALIDATION_FAILED"),
+];
+
+fn seed(route: &str, number: usize) -> u64 {
+    let route = route.bytes().fold(SEED, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    Random::new(route.wrapping_add(number as u64)).next()
+}
+
+/// Whether it was done; a refusal must be one of the known ones.
+fn check(answer: &Answer, sent: &[u8], seed: u64) -> bool {
+    let shown = || format!("seed {seed}: {} got {}", String::from_utf8_lossy(sent), answer.text());
+    if answer.status.is_success() {
+        let value = serde_json::from_slice::<Value>(sent);
+        assert!(sent.is_empty() || value.is_ok_and(|value| value.is_object()), "{}", shown());
+        return true;
+    }
+    let problem = answer.any_problem();
+    let found = (answer.status.as_u16(), problem["code"].as_str().unwrap());
+    assert!(REFUSALS.contains(&found), "{}", shown());
+    false
+}
+
+/// Sends the bodies, some at once. How many were accepted.
+async fn send_bodies(hub: &TestHub, method: &str, path: &str, good: &str) -> usize {
+    let mut accepted = 0;
+    let numbers: Vec<usize> = (0..scaled(BODIES)).collect();
+    for batch in numbers.chunks(AT_ONCE) {
+        let one = async |number: &usize| {
+            let seed = seed(&format!("{method} {good}"), *number);
+            let sent = body(&mut Random::new(seed), good);
+            let answer = send(with_body(hub, method, path, sent.clone())).await;
+            usize::from(check(&answer, &sent, seed))
+        };
+        accepted += futures_util::future::join_all(batch.iter().map(one)).await.iter().sum::<usize>();
+    }
+    accepted
+}
+
+#[tokio::test]
+async fn random_keys() {
+    on_each_engine(async |hub| {
+        let (method, path, good) = writes(&hub).await.remove(0);
+        let backdoor = Backdoor::open(&hub).await;
+        let before = (backdoor.count("api_keys").await, backdoor.count("audit_logs").await);
+        let accepted = send_bodies(&hub, method, &path, good).await as u64;
+        assert!(accepted > 0, "no body was good: the generator is too wild to test anything");
+        assert!(accepted < scaled(BODIES) as u64 / 2, "most bodies were good: the generator is too tame");
+        let after = (backdoor.count("api_keys").await, backdoor.count("audit_logs").await);
+        assert_eq!(after, (before.0 + accepted, before.1 + accepted), "one row each for what was accepted");
+    })
+    .await;
+}
+
+/// One after the other, because two accepted changes may follow each other and the state must be known in between.
+#[tokio::test]
+async fn random_settings() {
+    on_each_engine(async |hub| {
+        let (method, path, good) = writes(&hub).await.remove(1);
+        let mut before = expect(hub.admin("GET", &path), 200).await;
+        let mut accepted = 0;
+        for number in 0..scaled(BODIES) {
+            let seed = seed(good, number);
+            let sent = body(&mut Random::new(seed), good);
+            let answer = send(with_body(&hub, method, &path, sent.clone())).await;
+            let done = check(&answer, &sent, seed);
+            let after = expect(hub.admin("GET", &path), 200).await;
+            let expected = if done { &answer } else { &before };
+            assert_eq!(after.json(), expected.json(), "seed {seed}: {}", String::from_utf8_lossy(&sent));
+            assert_eq!(after.header("etag"), expected.header("etag"));
+            accepted += usize::from(done);
+            before = after;
+        }
+        assert!(accepted > 0 && accepted < scaled(BODIES) / 2, "{accepted}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn random_bodies_where_none_is_wanted() {
+    on_each_engine(async |hub| {
+        let writes = writes(&hub).await;
+        let backdoor = Backdoor::open(&hub).await;
+        let (method, path, good) = &writes[2];
+        let before = backdoor.count("audit_logs").await;
+        let accepted = send_bodies(&hub, method, path, good).await;
+        // The first empty body rotates the key, and after that there is nothing left to rotate.
+        assert_eq!(accepted, 1);
+        assert_eq!(backdoor.count("audit_logs").await, before + 1);
+        let (method, path, good) = &writes[3];
+        assert!(send_bodies(&hub, method, path, good).await > 0);
+        assert_eq!(backdoor.count("audit_logs").await, before + 1);
+    })
+    .await;
+}
