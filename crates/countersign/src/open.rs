@@ -69,7 +69,9 @@ pub(crate) fn postgres(config: &Config) -> anyhow::Result<Db> {
 async fn migrated(records: &Db, config: &Config, may: bool, clock: &dyn Clock) -> anyhow::Result<()> {
     let current = migrate::is_current(records).await.map_err(|error| match error {
         records::Error::Unavailable(why) => {
-            anyhow!("PostgreSQL at DATABASE_URL cannot be reached ({why}). Start it, or correct DATABASE_URL.")
+            anyhow!(
+                "PostgreSQL at DATABASE_URL cannot be reached ({why}). Start it, or correct DATABASE_URL."
+            )
         }
         other => anyhow::Error::new(other).context("PostgreSQL at DATABASE_URL"),
     })?;

@@ -33,7 +33,9 @@ pub async fn append(
     let unsigned = |count: i64| u64::try_from(count).unwrap_or(0);
     let used = blobs::used(tx, blob.org_id).await?;
     if !fits(unsigned(used), bytes.len() as u64, unsigned(quota_bytes)) {
-        return Err(HubError::Forbidden("the organization's space for outputs and archives is used up".into()));
+        return Err(HubError::Forbidden(
+            "the organization's space for outputs and archives is used up".into(),
+        ));
     }
     let mut size = blob.size;
     while !bytes.is_empty() {
@@ -41,7 +43,9 @@ pub async fn append(
         let mut chunk = if filled == 0 {
             Vec::new()
         } else {
-            blobs::chunk(tx, blob, number).await?.ok_or(records::Error::Misbehaved("a chunk of a blob is missing"))?
+            blobs::chunk(tx, blob, number)
+                .await?
+                .ok_or(records::Error::Misbehaved("a chunk of a blob is missing"))?
         };
         let room = usize::try_from(CHUNK - filled).unwrap_or(CHUNK_BYTES);
         let (now_in, later) = bytes.split_at(room.min(bytes.len()));

@@ -1,13 +1,12 @@
 //! The same request twice gets the same answer once (DECISIONS 17).
 
-use domain::idempotency::{ANSWER_KEPT, IN_FLIGHT_WAIT, Repeat, Slot, compare};
 use domain::Timestamp;
-pub use records::idempotency::Answer;
+use domain::idempotency::{ANSWER_KEPT, IN_FLIGHT_WAIT, Repeat, Slot, compare};
 use records::idempotency as kept;
+pub use records::idempotency::Answer;
 use records::{Tx, Unit};
 
 use crate::{Hub, HubError};
-
 
 /// A request that carries an idempotency key.
 pub struct Once<T> {
@@ -87,5 +86,7 @@ where
 /// Forgets answers nobody may ask for any more.
 pub(crate) async fn forget_old(hub: &Hub) -> Result<u64, HubError> {
     let cutoff = hub.clock.now().minus(ANSWER_KEPT);
-    hub.records.write(cutoff, |tx, &cutoff| Box::pin(async move { Ok(kept::forget(tx, cutoff).await?) })).await
+    hub.records
+        .write(cutoff, |tx, &cutoff| Box::pin(async move { Ok(kept::forget(tx, cutoff).await?) }))
+        .await
 }

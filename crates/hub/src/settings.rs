@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use coordination::cache::Moment;
 use domain::Id;
+use domain::Timestamp;
 use domain::audit::AuditEntry;
 use domain::canonical::sha256;
 use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::settings::Settings;
 use domain::subject::Subject;
-use domain::Timestamp;
 use records::{Tx, settings as rows};
 use serde_json::{Map, Value};
 
@@ -33,7 +33,8 @@ async fn load(tx: &mut Tx, org: Id<Organization>) -> Result<Settings, HubError> 
 
 fn merged(overrides: Vec<rows::Override>) -> Result<Settings, HubError> {
     Settings::merged(overrides.into_iter().map(|row| (row.name, row.value))).map_err(|errors| {
-        let reason = errors.iter().map(|error| format!("{} {}", error.pointer, error.detail)).collect::<Vec<_>>();
+        let reason =
+            errors.iter().map(|error| format!("{} {}", error.pointer, error.detail)).collect::<Vec<_>>();
         HubError::Records(records::Error::BadRow { column: "settings.value", reason: reason.join("; ") })
     })
 }

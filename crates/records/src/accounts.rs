@@ -31,9 +31,7 @@ statement!(
     GET_SHARED: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
                            created_at, updated_at FROM accounts WHERE id = $1", lock "FOR SHARE"
 );
-statement!(
-    SET_STATUS = "UPDATE accounts SET status = $1, updated_at = $2 WHERE id = $3"
-);
+statement!(SET_STATUS = "UPDATE accounts SET status = $1, updated_at = $2 WHERE id = $3");
 
 /// Adds an account.
 pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {

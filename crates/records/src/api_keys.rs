@@ -57,9 +57,7 @@ statement!(
     REVOKE = "UPDATE api_keys SET enabled = false, revoked_at = $1, rotated_to_id = $2, updated_at = $1 \
               WHERE org_id = $3 AND id = $4 AND revoked_at IS NULL"
 );
-statement!(
-    TOUCH = "UPDATE api_keys SET last_used_at = $1, updated_at = $1 WHERE org_id = $2 AND id = $3"
-);
+statement!(TOUCH = "UPDATE api_keys SET last_used_at = $1, updated_at = $1 WHERE org_id = $2 AND id = $3");
 
 /// A place in the list of keys, newest first.
 pub type After = (Timestamp, Id<ApiKey>);
@@ -138,7 +136,12 @@ pub async fn list(
 }
 
 /// Ends a key, naming its successor if it has one. False if it had already ended.
-pub async fn revoke(tx: &mut Tx, key: &ApiKey, successor: Option<Id<ApiKey>>, now: Timestamp) -> Result<bool> {
+pub async fn revoke(
+    tx: &mut Tx,
+    key: &ApiKey,
+    successor: Option<Id<ApiKey>>,
+    now: Timestamp,
+) -> Result<bool> {
     tx.wakes.identity = true;
     Ok(tx.exec(&REVOKE, args![now, successor, key.org_id, key.id]).await? == 1)
 }

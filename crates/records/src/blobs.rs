@@ -18,7 +18,8 @@ struct Chunk {
 row!(Chunk { bytes });
 
 statement!(
-    CREATE = "INSERT INTO blobs (id, org_id, kind, size, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)"
+    CREATE =
+        "INSERT INTO blobs (id, org_id, kind, size, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)"
 );
 statement!(
     GET: Blob = "SELECT id, org_id, kind, size, created_at, updated_at FROM blobs WHERE org_id = $1 AND id = $2"
@@ -27,9 +28,7 @@ statement!(
     GET_LOCKED: Blob = "SELECT id, org_id, kind, size, created_at, updated_at FROM blobs WHERE org_id = $1 AND id = $2",
     lock "FOR UPDATE"
 );
-statement!(
-    GROW = "UPDATE blobs SET size = $1, updated_at = $2 WHERE org_id = $3 AND id = $4 AND size = $5"
-);
+statement!(GROW = "UPDATE blobs SET size = $1, updated_at = $2 WHERE org_id = $3 AND id = $4 AND size = $5");
 statement!(
     PUT_CHUNK = "INSERT INTO blob_chunks (blob_id, number, bytes, created_at, updated_at) VALUES ($1, $2, $3, $4, $4) \
                  ON CONFLICT (blob_id, number) DO UPDATE SET bytes = excluded.bytes, updated_at = excluded.updated_at"

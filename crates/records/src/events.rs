@@ -20,18 +20,7 @@ pub struct Numbered {
 }
 row!(Numbered { seq, org_id });
 
-row!(Event {
-    seq,
-    id,
-    org_id,
-    event_type,
-    occurred_at,
-    actor,
-    source,
-    subject_type,
-    subject_id,
-    payload
-});
+row!(Event { seq, id, org_id, event_type, occurred_at, actor, source, subject_type, subject_id, payload });
 
 struct Seq {
     seq: Option<i64>,

@@ -48,9 +48,7 @@ statement!(
     FILL = "UPDATE idempotency_keys SET status = $1, location = $2, body = $3, updated_at = $4 WHERE org_id = $5 AND \
             account_id = $6 AND method = $7 AND path = $8 AND key = $9"
 );
-statement!(
-    FORGET = "DELETE FROM idempotency_keys WHERE created_at < $1"
-);
+statement!(FORGET = "DELETE FROM idempotency_keys WHERE created_at < $1");
 
 /// Takes the slot for this unit, or gives what an earlier one (not older than `oldest`) left there.
 pub async fn take(
@@ -63,7 +61,16 @@ pub async fn take(
     let taken = tx
         .exec(
             &TAKE,
-            args![slot.org_id, slot.account_id, &slot.method, &slot.path, slot.key.as_str(), body_hash, now, oldest],
+            args![
+                slot.org_id,
+                slot.account_id,
+                &slot.method,
+                &slot.path,
+                slot.key.as_str(),
+                body_hash,
+                now,
+                oldest
+            ],
         )
         .await?;
     if taken == 1 {

@@ -45,6 +45,10 @@ pub async fn get(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) -> Re
 }
 
 /// The membership, which nobody changes until this unit ends.
-pub async fn get_shared(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) -> Result<Option<Membership>> {
+pub async fn get_shared(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    account: Id<Account>,
+) -> Result<Option<Membership>> {
     tx.opt(&GET_SHARED, args![org, account]).await
 }

@@ -12,12 +12,6 @@ statement!(
 );
 
 /// Adds a project.
-pub async fn insert(
-    tx: &mut Tx,
-    id: Uuid,
-    org: Id<Organization>,
-    slug: &str,
-    now: Timestamp,
-) -> Result<()> {
+pub async fn insert(tx: &mut Tx, id: Uuid, org: Id<Organization>, slug: &str, now: Timestamp) -> Result<()> {
     tx.push(&INSERT, args![id, org, slug, slug, now]).await
 }

@@ -194,7 +194,9 @@ impl Row<'_> {
                 ValueRef::Null => Ok(Cell::Null),
                 value => Ok(Cell::Lite(value)),
             },
-            Row::Pg(row) => row.try_get::<_, Raw<'_>>(index).map(|raw| raw.0).map_err(|error| error.to_string()),
+            Row::Pg(row) => {
+                row.try_get::<_, Raw<'_>>(index).map(|raw| raw.0).map_err(|error| error.to_string())
+            }
         }
     }
 }

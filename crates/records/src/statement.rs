@@ -72,7 +72,8 @@ impl<T> Search<T> {
     /// The text with every clause present, for the test over all statements.
     #[must_use]
     pub fn whole(&self) -> String {
-        let mut built: Built<'_, T> = Built { text: self.head.to_owned(), values: Vec::new(), of: PhantomData };
+        let mut built: Built<'_, T> =
+            Built { text: self.head.to_owned(), values: Vec::new(), of: PhantomData };
         built.values.resize(highest_parameter(self.head), Value::Null);
         for clause in self.clauses {
             let values = vec![Value::Null; clause.matches('?').count()];

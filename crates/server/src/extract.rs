@@ -58,8 +58,9 @@ impl<T: DeserializeOwned + Validate<Context = ()>, S: Sync> FromRequestParts<S> 
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let query = axum::extract::Query::<T>::try_from_uri(&parts.uri)
-            .map_err(|error| Problem::field("", format!("the query string is not valid: {}", error.body_text())))?;
+        let query = axum::extract::Query::<T>::try_from_uri(&parts.uri).map_err(|error| {
+            Problem::field("", format!("the query string is not valid: {}", error.body_text()))
+        })?;
         query.0.validate().map_err(|report| invalid(&report))?;
         Ok(Self(query.0))
     }
@@ -108,7 +109,9 @@ impl<S: Send + Sync> FromRequest<S> for NoInput {
         if !bytes.is_empty() {
             match domain::json::parse(&bytes)?.as_object().map(|members| members.keys().next().cloned()) {
                 Some(None) => {}
-                Some(Some(name)) => return Err(Problem::field(format!("/{name}"), "this route takes no fields")),
+                Some(Some(name)) => {
+                    return Err(Problem::field(format!("/{name}"), "this route takes no fields"));
+                }
                 None => return Err(Problem::field("", "this route takes no body, or {}")),
             }
         }

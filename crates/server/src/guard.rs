@@ -82,7 +82,8 @@ async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<
             };
             if !trusted && !strangers {
                 limit_stranger(app, client)?;
-                let detail = format!("this needs a key with the permission {}, or this machine", capability.as_str());
+                let detail =
+                    format!("this needs a key with the permission {}, or this machine", capability.as_str());
                 return Err(match known {
                     true => HubError::Forbidden(detail).into(),
                     false => unauthenticated(&detail),
@@ -110,7 +111,9 @@ async fn caller(
         limit_stranger(app, client)?;
     }
     let authenticated = match bearer(request.headers()) {
-        Ok(key) => authenticate(&app.hub, key, origin(client, request.headers())).await.map_err(Problem::from),
+        Ok(key) => {
+            authenticate(&app.hub, key, origin(client, request.headers())).await.map_err(Problem::from)
+        }
         Err(problem) => Err(problem),
     };
     let caller = match authenticated {

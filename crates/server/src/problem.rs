@@ -74,7 +74,9 @@ impl From<HubError> for Problem {
             HubError::Forbidden(_) => Self::new(Code::Forbidden, detail),
             HubError::NotFound(_) => Self::new(Code::NotFound, detail),
             HubError::Invalid(errors) => errors.into(),
-            HubError::InvalidState { state, .. } => Self::new(Code::InvalidState, detail).with("state", state),
+            HubError::InvalidState { state, .. } => {
+                Self::new(Code::InvalidState, detail).with("state", state)
+            }
             HubError::PreconditionFailed => Self::new(Code::PreconditionFailed, detail),
             HubError::IdempotencyMismatch => Self::new(Code::IdempotencyMismatch, detail),
             HubError::IdempotencyInFlight => {
@@ -93,14 +95,22 @@ impl From<RecordsError> for Problem {
     fn from(error: RecordsError) -> Self {
         let known = |code: Code, detail: &str| Self::new(code, detail).retry_after(RETRY_AFTER_SECONDS);
         match &error {
-            RecordsError::Duplicate { .. } => Self::new(Code::Conflict, "something with that name exists already"),
-            RecordsError::LostRace { .. } => {
-                known(Code::Overloaded, "others change the same thing faster than this request could; try again")
+            RecordsError::Duplicate { .. } => {
+                Self::new(Code::Conflict, "something with that name exists already")
             }
-            RecordsError::Overloaded => known(Code::Overloaded, "the hub has more to do than it can; try again"),
+            RecordsError::LostRace { .. } => known(
+                Code::Overloaded,
+                "others change the same thing faster than this request could; try again",
+            ),
+            RecordsError::Overloaded => {
+                known(Code::Overloaded, "the hub has more to do than it can; try again")
+            }
             RecordsError::OutcomeUnknown(_) => {
                 tracing::error!("{error}");
-                known(Code::OutcomeUnknown, "the change may or may not have been saved; read before trying again")
+                known(
+                    Code::OutcomeUnknown,
+                    "the change may or may not have been saved; read before trying again",
+                )
             }
             RecordsError::DiskFull => Self::new(Code::DiskFull, "the disk is full; nothing was changed")
                 .retry_after(RETRY_AFTER_DISK_FULL_SECONDS),

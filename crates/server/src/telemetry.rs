@@ -8,7 +8,8 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 const REQUESTS: &str = "countersign_http_requests_total";
 const SECONDS: &str = "countersign_http_request_seconds";
-const BUCKETS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+const BUCKETS: &[f64] =
+    &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
 static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
@@ -42,14 +43,39 @@ pub(crate) fn note(seen: &Seen<'_>) {
     metrics::counter!(REQUESTS, "method" => method, "route" => route.to_owned(), "status" => status_name(status))
         .increment(1);
     metrics::histogram!(SECONDS, "route" => route.to_owned()).record(took);
-    let (micros, trace) = (u64::try_from(took.as_micros()).unwrap_or(u64::MAX), seen.trace.unwrap_or_default());
+    let (micros, trace) =
+        (u64::try_from(took.as_micros()).unwrap_or(u64::MAX), seen.trace.unwrap_or_default());
     let read = matches!(*seen.method, Method::GET | Method::HEAD);
     match status {
-        500.. => tracing::error!(method, route, status, micros, request_id, trace, "{method} {route} answered {status}"),
+        500.. => tracing::error!(
+            method,
+            route,
+            status,
+            micros,
+            request_id,
+            trace,
+            "{method} {route} answered {status}"
+        ),
         _ if read => {
-            tracing::debug!(method, route, status, micros, request_id, trace, "{method} {route} answered {status}");
+            tracing::debug!(
+                method,
+                route,
+                status,
+                micros,
+                request_id,
+                trace,
+                "{method} {route} answered {status}"
+            );
         }
-        _ => tracing::info!(method, route, status, micros, request_id, trace, "{method} {route} answered {status}"),
+        _ => tracing::info!(
+            method,
+            route,
+            status,
+            micros,
+            request_id,
+            trace,
+            "{method} {route} answered {status}"
+        ),
     }
 }
 

@@ -76,7 +76,8 @@ impl TestHub {
         };
         let records = migrated(database_url.as_deref(), data.path(), &*clock).await;
         let hub = assemble(records, &setup, data.path(), &clock).await;
-        let key_file = bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
+        let key_file =
+            bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
         let admin_key = std::fs::read_to_string(key_file).expect("the admin's key").trim().to_owned();
         hub.start();
         let address = serve(&hub).await;
@@ -93,14 +94,12 @@ impl TestHub {
     }
 
     /// A request to a path, without credentials.
-    #[must_use]
     pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         let method = method.parse().expect("a method");
         self.http.request(method, format!("{}{path}", self.url()))
     }
 
     /// A request of the admin.
-    #[must_use]
     pub fn admin(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         self.request(method, path).bearer_auth(&self.admin_key)
     }
@@ -113,7 +112,8 @@ impl TestHub {
 
     /// Makes another organization; its owner's key.
     pub async fn tenant(&self, slug: &str) -> String {
-        let minted = found(&self.hub, slug, person(&format!("owner@{slug}.example"))).await.expect("a tenant");
+        let minted =
+            found(&self.hub, slug, person(&format!("owner@{slug}.example"))).await.expect("a tenant");
         minted.secret.expose().to_owned()
     }
 

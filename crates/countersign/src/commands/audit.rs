@@ -226,7 +226,10 @@ fn report(verdict: &Result<Report, Finding>, json: bool) -> anyhow::Result<()> {
                 report.unsealed
             )?;
             if !report.keys_trusted {
-                writeln!(out, "note: signatures were checked with the keys inside the export; compare the head with one kept elsewhere (--head)")?;
+                writeln!(
+                    out,
+                    "note: signatures were checked with the keys inside the export; compare the head with one kept elsewhere (--head)"
+                )?;
             }
         }
         Err(finding) if json => {

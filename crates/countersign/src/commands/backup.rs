@@ -34,7 +34,10 @@ pub(crate) struct Backup {
 pub(crate) fn run(command: &Backup) -> anyhow::Result<Exit> {
     let config = load(&command.server)?.config;
     if config.records.database_url.is_some() {
-        bail!("the records are in PostgreSQL: back them up with pg_dump, and keep {} with it", config.keys_dir.display());
+        bail!(
+            "the records are in PostgreSQL: back them up with pg_dump, and keep {} with it",
+            config.keys_dir.display()
+        );
     }
     let database = database_in(&config.data);
     if !database.exists() {
@@ -69,7 +72,9 @@ fn write(config: &Config, database: &Path, file: &Path) -> anyhow::Result<u64> {
     archive.append_path_with_name(&copy, DATABASE)?;
     for name in KEYS {
         let key = config.keys_dir.join(Path::new(name).file_name().unwrap_or_default());
-        archive.append_path_with_name(&key, name).with_context(|| format!("cannot read {}", key.display()))?;
+        archive
+            .append_path_with_name(&key, name)
+            .with_context(|| format!("cannot read {}", key.display()))?;
     }
     let out = archive.into_inner()?;
     out.sync_all()?;

@@ -40,7 +40,8 @@ pub(crate) fn run(command: &Restore) -> anyhow::Result<Exit> {
     if std::fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
         bail!("{} is not empty; restore into a new directory with --data", data.display());
     }
-    let file = File::open(&command.file).with_context(|| format!("cannot read {}", command.file.display()))?;
+    let file =
+        File::open(&command.file).with_context(|| format!("cannot read {}", command.file.display()))?;
     let unpacked = unpack(file, data).and_then(|()| skip_epochs(data));
     if let Err(error) = unpacked {
         // What is half restored must not be started.

@@ -84,7 +84,9 @@ fn first_line(config: &Config, hub: &hub::Hub, address: &str) -> String {
     };
     let records = hub.records.engine();
     let version = env!("CARGO_PKG_VERSION");
-    format!("countersign {version}: records {records}, coordination {coordination}, listening on http://{address}")
+    format!(
+        "countersign {version}: records {records}, coordination {coordination}, listening on http://{address}"
+    )
 }
 
 /// The first lines of output are data: tools wait for them. A closed stdout is no reason not to serve.

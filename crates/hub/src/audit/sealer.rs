@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::Id;
+use domain::Timestamp;
 use domain::audit::seal::{SEAL_LEAVES_MAX, Seal};
 use domain::audit::{Chain, merkle};
 use domain::events::{Event, EventDraft};
 use domain::subject::Subject;
-use domain::Timestamp;
 use ed25519_dalek::SigningKey;
 use records::audit::seals;
 use records::{Tx, events};

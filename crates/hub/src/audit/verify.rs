@@ -130,5 +130,7 @@ fn check_of(verdict: &Verdict, now: Timestamp) -> AuditCheck {
 pub async fn last(hub: &Hub, caller: &Caller) -> Result<AuditCheck, HubError> {
     caller.require(Capability::AuditRead)?;
     let chain = Chain::Organization(caller.credential.organization.id);
-    checks::last_check(&hub.records, chain).await?.ok_or(HubError::NotFound("check yet; ask for one with POST"))
+    checks::last_check(&hub.records, chain)
+        .await?
+        .ok_or(HubError::NotFound("check yet; ask for one with POST"))
 }

@@ -171,7 +171,9 @@ async fn rotate_unit(
     let old = change.load(tx).await?;
     let credential = &change.caller.credential;
     if old.owner_id != credential.account.id {
-        return Err(HubError::Forbidden("only the owner of a key may rotate it: the new one acts as the owner".into()));
+        return Err(HubError::Forbidden(
+            "only the owner of a key may rotate it: the new one acts as the owner".into(),
+        ));
     }
     if !within(old.scopes.as_deref(), credential.key.scopes.as_deref()) {
         return Err(HubError::Forbidden("this key may do more than the key you use".into()));

@@ -48,7 +48,9 @@ impl Credential {
         match self.account.status {
             AccountStatus::Active => {}
             AccountStatus::Suspended => return Err(HubError::Unauthenticated("this account is suspended")),
-            AccountStatus::Deactivated => return Err(HubError::Unauthenticated("this account is deactivated")),
+            AccountStatus::Deactivated => {
+                return Err(HubError::Unauthenticated("this account is deactivated"));
+            }
         }
         if self.organization.archived_at.is_some() {
             return Err(HubError::Unauthenticated("the organization of this API key is archived"));
@@ -70,7 +72,8 @@ pub async fn authenticate(hub: &Hub, presented: &str, origin: Origin) -> Result<
     let credential = match hub.coordination.credentials.get(&hash, at) {
         Some(credential) => credential,
         None => {
-            let loaded = hub.records.read(hash, |tx, hash| Box::pin(load(tx, hash))).await?.ok_or_else(unknown)?;
+            let loaded =
+                hub.records.read(hash, |tx, hash| Box::pin(load(tx, hash))).await?.ok_or_else(unknown)?;
             hub.coordination.credentials.put(hash, loaded, at)
         }
     };

@@ -5,11 +5,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use domain::Timestamp;
 use domain::accounts::AccessLevel;
 use domain::api_keys::KeySecret;
 use domain::audit::Chain;
 use domain::subject::Subject;
-use domain::Timestamp;
 use records::{Tx, accounts};
 
 use super::organizations::{Maker, NewAccount, create};
@@ -59,8 +59,9 @@ async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
     let subject = Subject::new("organization", minted.key.org_id);
     audit::record(tx, &maker.entry(Chain::Instance, "instance:bootstrapped", subject)).await?;
     // Inside the unit: a hub whose first key nobody has is useless, so both exist or neither does.
-    write_private(&first.key_file, first.secret.expose())
-        .map_err(|error| records::Error::Refused(format!("cannot write {}: {error}", first.key_file.display())))?;
+    write_private(&first.key_file, first.secret.expose()).map_err(|error| {
+        records::Error::Refused(format!("cannot write {}: {error}", first.key_file.display()))
+    })?;
     Ok(true)
 }
 

@@ -182,7 +182,8 @@ pub(crate) async fn join(
     };
     members::insert(tx, &membership).await?;
     if account.home_org_id.is_none() {
-        let at_home = Account { home_org_id: Some(organization.id), updated_at: maker.now, ..account.clone() };
+        let at_home =
+            Account { home_org_id: Some(organization.id), updated_at: maker.now, ..account.clone() };
         accounts::set_home(tx, &at_home).await?;
     }
     let chain = Chain::Organization(organization.id);

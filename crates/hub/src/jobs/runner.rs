@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use domain::jobs::{Job, retry_at};
 use domain::Timestamp;
+use domain::jobs::{Job, retry_at};
 use records::jobs;
 use serde_json::json;
 

@@ -50,9 +50,7 @@ async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
         let lease = now.plus(Duration::from_secs(60));
         let claim = |owner: &'static str, at| {
             let until = if owner == "lost" { lease } else { lease.plus(HOUR) };
-            hub.hub
-                .records
-                .write((), move |tx, ()| Box::pin(jobs::claim(tx, owner, until, at, 16)))
+            hub.hub.records.write((), move |tx, ()| Box::pin(jobs::claim(tx, owner, until, at, 16)))
         };
         let lost = claim("lost", now).await.unwrap();
         assert_eq!(lost.len(), 2);

@@ -15,7 +15,9 @@ const MIGRATION_LOCK: i64 = 0x636f_756e_7465_7273;
 pub async fn run(db: &Db, schema: &str, now: Timestamp) -> Result<usize> {
     let mut client = connection(db).await?;
     client
-        .batch_execute(&format!("SELECT pg_advisory_lock({MIGRATION_LOCK}); CREATE SCHEMA IF NOT EXISTS {schema};"))
+        .batch_execute(&format!(
+            "SELECT pg_advisory_lock({MIGRATION_LOCK}); CREATE SCHEMA IF NOT EXISTS {schema};"
+        ))
         .await
         .map_err(refused)?;
     let done = apply_pending(&mut client, now).await;
@@ -28,10 +30,8 @@ pub async fn run(db: &Db, schema: &str, now: Timestamp) -> Result<usize> {
 pub async fn is_current(db: &Db) -> Result<bool> {
     let client = connection(db).await?;
     keeps_what_it_acknowledges(&client).await?;
-    let ledger = client
-        .query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[])
-        .await
-        .map_err(failed)?;
+    let ledger =
+        client.query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[]).await.map_err(failed)?;
     if !ledger.get::<_, bool>(0) {
         return Ok(false);
     }

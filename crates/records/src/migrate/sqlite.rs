@@ -66,8 +66,9 @@ fn still_whole(conn: &Connection, path: &Path) -> Result<()> {
 
 fn applied(conn: &Connection) -> Result<Vec<Applied>> {
     conn.execute_batch(&rendered(LEDGER, Engine::Sqlite)).map_err(failed)?;
-    let mut statement =
-        conn.prepare("SELECT number, release, checksum FROM schema_migrations ORDER BY number").map_err(failed)?;
+    let mut statement = conn
+        .prepare("SELECT number, release, checksum FROM schema_migrations ORDER BY number")
+        .map_err(failed)?;
     let rows = statement
         .query_map([], |row| Ok(Applied { number: row.get(0)?, release: row.get(1)?, checksum: row.get(2)? }))
         .map_err(failed)?;

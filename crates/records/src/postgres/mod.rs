@@ -38,7 +38,9 @@ impl Postgres {
         config.connect_timeout(CONNECT_TIMEOUT);
         config.application_name("countersign");
         let options = config.get_options().unwrap_or_default().to_owned();
-        config.options(format!("{options} -c search_path={schema} -c statement_timeout={STATEMENT_TIMEOUT_MS}"));
+        config.options(format!(
+            "{options} -c search_path={schema} -c statement_timeout={STATEMENT_TIMEOUT_MS}"
+        ));
         let pooling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = tls::manager(config, pooling)?;
         let pool = Pool::builder(manager)
@@ -133,7 +135,9 @@ pub(crate) fn reason(error: &tokio_postgres::Error) -> String {
 /// What an error before the commit means for the caller: nothing was changed.
 pub(crate) fn failed(error: tokio_postgres::Error) -> Error {
     let Some(db) = error.as_db_error() else {
-        return if error.is_closed() || std::error::Error::source(&error).is_some_and(|s| s.is::<std::io::Error>()) {
+        return if error.is_closed()
+            || std::error::Error::source(&error).is_some_and(|s| s.is::<std::io::Error>())
+        {
             Error::Unavailable(error.to_string())
         } else {
             Error::Engine(error.into())
@@ -147,7 +151,9 @@ pub(crate) fn failed(error: tokio_postgres::Error) -> Error {
         &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => Error::LostRace { what },
         &SqlState::UNIQUE_VIOLATION => Error::Duplicate { what },
         &SqlState::DISK_FULL => Error::DiskFull,
-        &SqlState::TOO_MANY_CONNECTIONS | &SqlState::OUT_OF_MEMORY | &SqlState::QUERY_CANCELED => Error::Overloaded,
+        &SqlState::TOO_MANY_CONNECTIONS | &SqlState::OUT_OF_MEMORY | &SqlState::QUERY_CANCELED => {
+            Error::Overloaded
+        }
         &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW => {
             Error::Unavailable(what)
         }

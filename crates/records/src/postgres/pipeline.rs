@@ -29,7 +29,9 @@ pub(super) async fn in_order<T>(
         for (future, result) in sent.iter_mut().zip(&mut results) {
             if result.is_none() {
                 match future.as_mut().poll(context) {
-                    Poll::Ready(Err(error)) if error.as_db_error().is_none() => return Poll::Ready(Err(error)),
+                    Poll::Ready(Err(error)) if error.as_db_error().is_none() => {
+                        return Poll::Ready(Err(error));
+                    }
                     Poll::Ready(answer) => *result = Some(answer),
                     Poll::Pending => pending = true,
                 }

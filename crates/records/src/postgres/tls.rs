@@ -26,7 +26,8 @@ pub(super) fn manager(config: Config, pooling: ManagerConfig) -> Result<Manager>
     if plain {
         return Ok(Manager::from_config(config, NoTls, pooling));
     }
-    let refused = |error: rustls::Error| Error::Refused(format!("TLS to PostgreSQL cannot be set up: {error}"));
+    let refused =
+        |error: rustls::Error| Error::Refused(format!("TLS to PostgreSQL cannot be set up: {error}"));
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(BuilderVerifierExt::with_platform_verifier)

@@ -85,8 +85,7 @@ impl PgTx {
         };
         // An ERROR of the server, be it a pushed statement's or the commit's own, rolls back; a FATAL one ends
         // the connection and may have come after the commit.
-        let is_refused =
-            error.as_db_error().is_some_and(|db| db.parsed_severity() == Some(Severity::Error));
+        let is_refused = error.as_db_error().is_some_and(|db| db.parsed_severity() == Some(Severity::Error));
         if asked.load(Ordering::Relaxed) && !is_refused && !is_read {
             return Err(Error::OutcomeUnknown(reason(&error)));
         }

@@ -197,7 +197,11 @@ impl Loop {
             fate = self.control("COMMIT");
         }
         if let Err(failed) = &fate {
-            tracing::error!(units = ran.len(), "a group of {} units was not committed: {failed:?}", ran.len());
+            tracing::error!(
+                units = ran.len(),
+                "a group of {} units was not committed: {failed:?}",
+                ran.len()
+            );
             self.abandon();
         }
         if fate.is_ok() {

@@ -46,8 +46,10 @@ const POSTGRES_TYPES: [(&str, &str); 7] = [
 
 // Not `statement!`: that would add them to the program's register, which another test reads.
 pub(crate) static ADD: Command = Command(Text::same("INSERT INTO things (id, n) VALUES ($1, $2)"));
-pub(crate) static ADD_TAGGED: Command = Command(Text::same("INSERT INTO things (id, n, tag) VALUES ($1, 0, $2)"));
-pub(crate) static ADD_CHILD: Command = Command(Text::same("INSERT INTO things (id, n, parent) VALUES ($1, 0, $2)"));
+pub(crate) static ADD_TAGGED: Command =
+    Command(Text::same("INSERT INTO things (id, n, tag) VALUES ($1, 0, $2)"));
+pub(crate) static ADD_CHILD: Command =
+    Command(Text::same("INSERT INTO things (id, n, parent) VALUES ($1, 0, $2)"));
 pub(crate) static SET: Command = Command(Text::same("UPDATE things SET n = $1 WHERE id = $2"));
 pub(crate) static STEP: Command = Command(Text::same("UPDATE things SET n = $1 WHERE id = $2 AND n = $3"));
 pub(crate) static COUNT: Query<Count> = Query::new(Text::same("SELECT count(*) AS count FROM things"));

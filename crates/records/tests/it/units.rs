@@ -8,7 +8,8 @@ use records::statement::{Command, Text};
 use records::{Db, Engine, Error, Result, args};
 
 use crate::support::{
-    ADD, ADD_CHILD, ADD_TAGGED, COUNT, GET, Gate, Ground, SET, STEP, add, assert_error, on_both_engines, tx_add,
+    ADD, ADD_CHILD, ADD_TAGGED, COUNT, GET, Gate, Ground, SET, STEP, add, assert_error, on_both_engines,
+    tx_add,
 };
 
 on_both_engines!(
@@ -107,7 +108,10 @@ async fn a_failed_statement_poisons_the_unit(ground: Ground) {
         .write((), |tx, ()| {
             Box::pin(async move {
                 tx_add(tx, "before", 1).await?;
-                assert_error!(tx.change_one(&SET, args![1, "nobody"], "a thing").await, Error::LostRace { .. });
+                assert_error!(
+                    tx.change_one(&SET, args![1, "nobody"], "a thing").await,
+                    Error::LostRace { .. }
+                );
                 Ok(())
             })
         })

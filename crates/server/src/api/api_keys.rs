@@ -1,9 +1,9 @@
 //! API keys.
 
+use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use axum::Json;
 use domain::api_keys::ApiKey as DomainKey;
 use domain::cursor::CursorKey;
 use domain::{Id, Timestamp};
@@ -29,7 +29,8 @@ pub(crate) async fn list(
     let after = list.place(query.cursor.as_deref())?.map(|(at, id)| (at, Id::new(id)));
     let (limit, read) = limits(query.limit);
     let keys = api_keys::list(&app.hub, &caller, after, read).await?;
-    let place = |key: &DomainKey| vec![CursorKey::Int(key.created_at.micros()), CursorKey::Uuid(key.id.raw())];
+    let place =
+        |key: &DomainKey| vec![CursorKey::Int(key.created_at.micros()), CursorKey::Uuid(key.id.raw())];
     Ok(Json(list.page(keys, limit, place, shown)))
 }
 

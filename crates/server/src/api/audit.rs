@@ -1,10 +1,10 @@
 //! The audit trail.
 
+use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use axum::Json;
 use domain::Timestamp;
 use domain::audit::seal::Seal;
 use domain::cursor::CursorKey;
@@ -12,7 +12,9 @@ use futures_util::stream;
 use hub::audit::list::Row;
 use hub::audit::{export as exporting, list as reading, verify as verifying};
 use hub::{AuditCheck, AuditFilter};
-use wire::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, Page, PageQuery, SealRef, Subject};
+use wire::{
+    AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, Page, PageQuery, SealRef, Subject,
+};
 
 use super::page::{List, limits};
 use crate::App;

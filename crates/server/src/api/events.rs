@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::Json;
+use axum::extract::State;
 use domain::events::TypeFilter;
 use hub::events::read::{Wanted, read as read_events};
 use wire::events::LIMIT_DEFAULT;

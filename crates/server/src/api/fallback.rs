@@ -9,5 +9,8 @@ pub(crate) async fn not_found() -> Problem {
 }
 
 pub(crate) async fn method_not_allowed() -> Problem {
-    Problem::new(Code::MethodNotAllowed, "this path exists, but not with this method; /api/openapi.json lists all")
+    Problem::new(
+        Code::MethodNotAllowed,
+        "this path exists, but not with this method; /api/openapi.json lists all",
+    )
 }

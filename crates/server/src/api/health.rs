@@ -1,9 +1,9 @@
 //! Whether the hub lives, can work, and how it does.
 
+use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use axum::Json;
 use wire::{Check, Code, Ready};
 
 use crate::guard::Trusted;

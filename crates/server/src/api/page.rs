@@ -1,7 +1,7 @@
 //! Lists, one page at a time.
 
-use domain::cursor::{Cursor, CursorKey, Scope};
 use domain::Timestamp;
+use domain::cursor::{Cursor, CursorKey, Scope};
 use hub::Caller;
 use uuid::Uuid;
 use wire::Page;

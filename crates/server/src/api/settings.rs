@@ -1,9 +1,9 @@
 //! The organization's settings.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::header::ETAG;
 use axum::response::IntoResponse;
-use axum::Json;
 use domain::settings::Settings;
 use serde_json::{Map, Value};
 
