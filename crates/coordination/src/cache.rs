@@ -56,6 +56,11 @@ impl<K: Hash + Eq, V> ExactCache<K, V> {
         self.is_true(entry, at).then(|| Arc::clone(&entry.value))
     }
 
+    /// Whether there is an entry at all, true or not any more.
+    pub fn has(&self, key: &K) -> bool {
+        self.shard(key).read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+    }
+
     /// Keeps what was loaded; `at.epoch` is from before the load.
     pub fn put(&self, key: K, value: V, at: Moment) -> Arc<V> {
         let value = Arc::new(value);

@@ -92,6 +92,7 @@ pub struct Coordination {
     pub(crate) credentials: ExactCache<[u8; 32], Credential>,
     pub(crate) settings: ExactCache<Id<Organization>, Settings>,
     pub(crate) turns: Turns<Slot>,
+    pub(crate) checks: Turns<Id<Organization>>,
     pub(crate) waiting: Crowds<Id<Account>>,
     pub(crate) news: Wakers<Id<Organization>>,
     /// Held where several processes could share the records without coordinating.
@@ -114,6 +115,7 @@ impl Hub {
             credentials: ExactCache::new(CREDENTIALS_CACHED_MAX, age),
             settings: ExactCache::new(SETTINGS_CACHED_MAX, age),
             turns: Turns::default(),
+            checks: Turns::default(),
             waiting: Crowds::new(WAITING_PER_ACCOUNT_MAX),
             news: Wakers::default(),
             lease: OnceLock::new(),

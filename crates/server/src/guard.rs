@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::IntoResponse;
 use domain::limits::Decision;
 use domain::permissions::Capability;
-use hub::identity::authenticate::authenticate;
+use hub::identity::authenticate::{Lookup, authenticate_by};
 use hub::{Caller, HubError, Origin};
 use wire::Code;
 
@@ -106,14 +106,14 @@ async fn caller(
     request: &mut Request,
 ) -> Result<(Caller, Option<Decision>), Problem> {
     let now = app.hub.clock.now();
-    // Who guessed too often is not looked up any more: a guess costs the database a read.
-    if app.hub.coordination.address_limits.is_exhausted(&client.ip, now) {
-        limit_stranger(app, client)?;
-    }
+    let lookup = match app.hub.coordination.address_limits.is_exhausted(&client.ip, now) {
+        true => Lookup::SeenBefore,
+        false => Lookup::Any,
+    };
     let authenticated = match bearer(request.headers()) {
-        Ok(key) => {
-            authenticate(&app.hub, key, origin(client, request.headers())).await.map_err(Problem::from)
-        }
+        Ok(key) => authenticate_by(&app.hub, key, origin(client, request.headers()), lookup)
+            .await
+            .map_err(Problem::from),
         Err(problem) => Err(problem),
     };
     let caller = match authenticated {

@@ -17,7 +17,7 @@ use wire::AuditQuery;
 
 use crate::cli::{ClientFlags, Usage, block_on};
 use crate::config::{Config, ServerFlags, load};
-use crate::data_dir::DataDir;
+use crate::data_dir::{DataDir, database_in};
 use crate::exit::Exit;
 use crate::open;
 use crate::terminal::{LineEnds, Table, shown, width, write_json, write_json_line};
@@ -173,6 +173,9 @@ fn verify_data(config: &Config, head: Option<Hash>) -> anyhow::Result<Vec<Result
     let keys = seal_keys(&config.keys_dir)?;
     if keys.is_empty() {
         bail!("there is no seal.key in {}; verify an export instead", config.keys_dir.display());
+    }
+    if config.records.database_url.is_none() && !database_in(&config.data).exists() {
+        bail!("there is no database in {}; say where with --data", config.data.display());
     }
     // Held to the end: a hub that starts now must not write under the verifier.
     let data = DataDir::take(&config.data)?;

@@ -1,5 +1,7 @@
 //! Proving a chain from the rows themselves, in bounded memory.
 
+use std::time::Duration;
+
 use domain::Timestamp;
 use domain::audit::merkle::Hash;
 use domain::audit::seal::SEAL_LEAVES_MAX;
@@ -9,6 +11,7 @@ use ed25519_dalek::VerifyingKey;
 use records::Db;
 use records::audit::checks::{self, AuditCheck};
 use records::audit::seals;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::{Caller, Hub, HubError};
@@ -83,22 +86,41 @@ async fn verify_unsealed(
     }
 }
 
-/// Checks the caller's organization's chain now and keeps what was found.
+/// Checks the caller's organization's chain now and keeps what was found, also if the caller does not wait for it.
 pub async fn verify_now(hub: &Hub, caller: &Caller) -> Result<AuditCheck, HubError> {
     caller.require(Capability::AuditVerify)?;
-    let chain = Chain::Organization(caller.credential.organization.id);
-    let keys: Vec<VerifyingKey> = hub.config.keys.verifying_keys();
+    let org = caller.credential.organization.id;
+    let running = || HubError::InvalidState {
+        state: "checking".into(),
+        detail: "a check of this chain is running; its result will be at GET /api/v1/audit/verification"
+            .into(),
+    };
+    let turn = hub.coordination.checks.enter(org, Duration::ZERO).await.ok_or_else(running)?;
+    let (reply, answer) = oneshot::channel();
+    let working = hub.clone();
+    hub.lifecycle.spawn(async move {
+        let checked = check_and_keep(&working, Chain::Organization(org)).await;
+        drop(turn);
+        if let Err(Err(error)) = reply.send(checked) {
+            tracing::warn!("the audit trail of {org} could not be checked: {error}");
+        }
+    });
+    answer
+        .await
+        .unwrap_or_else(|_| Err(records::Error::Misbehaved("a check of the audit trail ended early").into()))
+}
+
+async fn check_and_keep(hub: &Hub, chain: Chain) -> Result<AuditCheck, HubError> {
+    let keys = hub.config.keys.verifying_keys();
     let verdict = verify_chain(&hub.records, chain, &keys, None).await?;
     let check = check_of(&verdict, hub.clock.now());
-    let kept = check.clone();
-    hub.records
-        .write((chain, kept), |tx, (chain, kept)| {
-            Box::pin(async move { Ok::<_, HubError>(checks::keep_check(tx, *chain, kept).await?) })
-        })
-        .await?;
     if let Some(finding) = &check.finding {
         tracing::error!("the audit trail of {chain} is not what was sealed: {finding}");
     }
+    let kept = check.clone();
+    hub.records
+        .write((chain, kept), |tx, (chain, kept)| Box::pin(checks::keep_check(tx, *chain, kept)))
+        .await?;
     Ok(check)
 }
 

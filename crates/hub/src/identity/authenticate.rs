@@ -62,8 +62,28 @@ impl Credential {
     }
 }
 
+/// Which keys are worth a look into the database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// All.
+    Any,
+    /// Only those that were valid here before: the caller's neighbours have guessed too often, and a guess costs a
+    /// read, but whoever has a key must not be locked out with them.
+    SeenBefore,
+}
+
 /// The caller behind a key, as of now.
 pub async fn authenticate(hub: &Hub, presented: &str, origin: Origin) -> Result<Caller, HubError> {
+    authenticate_by(hub, presented, origin, Lookup::Any).await
+}
+
+/// The caller behind a key, if it may be looked up.
+pub async fn authenticate_by(
+    hub: &Hub,
+    presented: &str,
+    origin: Origin,
+    lookup: Lookup,
+) -> Result<Caller, HubError> {
     let unknown = || HubError::Unauthenticated("this API key is not known here");
     let secret = KeySecret::parse(presented).map_err(|_| unknown())?;
     let hash = secret.hash();
@@ -71,6 +91,9 @@ pub async fn authenticate(hub: &Hub, presented: &str, origin: Origin) -> Result<
     let at = Moment { epoch: hub.records.signals().identity_epoch(), now: hub.clock.now() };
     let credential = match hub.coordination.credentials.get(&hash, at) {
         Some(credential) => credential,
+        None if lookup == Lookup::SeenBefore && !hub.coordination.credentials.has(&hash) => {
+            return Err(unknown());
+        }
         None => {
             let loaded =
                 hub.records.read(hash, |tx, hash| Box::pin(load(tx, hash))).await?.ok_or_else(unknown)?;

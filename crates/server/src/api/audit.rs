@@ -141,7 +141,8 @@ pub(crate) async fn verification(
 /// Checks the whole chain now.
 #[utoipa::path(post, path = "/api/v1/audit/verification", tag = "audit",
     responses((status = 200, description = "What was found", body = AuditVerification),
-              (status = 403, description = "For admins", body = wire::Problem)))]
+              (status = 403, description = "For admins", body = wire::Problem),
+              (status = 409, description = "A check is running already", body = wire::Problem)))]
 pub(crate) async fn verify(
     State(app): State<App>,
     Who(caller): Who,
