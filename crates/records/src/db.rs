@@ -205,7 +205,10 @@ impl Db {
     pub async fn close(&self) {
         let store = Arc::clone(&self.store);
         let closed = tokio::task::spawn_blocking(move || match &*store {
-            Store::Lite { writer, .. } => writer.close(),
+            Store::Lite { writer, readers } => {
+                writer.close();
+                readers.close();
+            }
             Store::Pg(pg) => pg.close(),
         });
         if closed.await.is_err() {

@@ -38,7 +38,7 @@ statement!(
     TAKE = "INSERT INTO idempotency_keys (org_id, account_id, method, path, key, body_hash, created_at, updated_at) \
             VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (org_id, account_id, method, path, key) DO UPDATE SET \
             body_hash = excluded.body_hash, status = NULL, created_at = excluded.created_at, \
-            updated_at = excluded.updated_at WHERE idempotency_keys.created_at < $8"
+            updated_at = excluded.updated_at WHERE idempotency_keys.created_at < $8 OR idempotency_keys.status IS NULL"
 );
 statement!(
     KEPT: Stored = "SELECT body_hash, status, location, body FROM idempotency_keys WHERE org_id = $1 AND \

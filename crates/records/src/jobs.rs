@@ -19,10 +19,11 @@ statement!(
 );
 statement!(
     CLAIM: Job = "UPDATE jobs SET owner = $1, lease_until = $2, attempts = attempts + 1, updated_at = $3 \
-                  WHERE (kind, key) IN (SELECT kind, key FROM (SELECT kind, key FROM jobs WHERE lease_until IS NULL \
-                  AND run_at <= $3 ORDER BY run_at LIMIT $4) AS waiting UNION ALL SELECT kind, key FROM (SELECT kind, \
-                  key FROM jobs WHERE lease_until <= $3 ORDER BY lease_until LIMIT $4) AS lost) AND run_at <= $3 AND \
-                  (lease_until IS NULL OR lease_until <= $3) \
+                  WHERE (kind, key) IN (SELECT kind, key FROM (SELECT kind, key, due FROM (SELECT kind, key, run_at \
+                  AS due FROM jobs WHERE lease_until IS NULL AND run_at <= $3 ORDER BY run_at LIMIT $4) AS waiting \
+                  UNION ALL SELECT kind, key, due FROM (SELECT kind, key, lease_until AS due FROM jobs WHERE \
+                  lease_until <= $3 ORDER BY lease_until LIMIT $4) AS lost) AS both_kinds ORDER BY due LIMIT $4) AND \
+                  run_at <= $3 AND (lease_until IS NULL OR lease_until <= $3) \
                   RETURNING kind, key, run_at, lease_until, owner, attempts, payload"
 );
 statement!(DONE = "DELETE FROM jobs WHERE kind = $1 AND key = $2 AND owner = $3");
@@ -53,7 +54,7 @@ pub async fn schedule_if_absent(tx: &mut Tx, job: &Job, now: Timestamp) -> Resul
     tx.push(&SCHEDULE_IF_ABSENT, args![&job.kind, &job.key, job.run_at, &job.payload, now]).await
 }
 
-/// Takes due jobs for `owner` until `lease_until`. A job is given to one owner at a time.
+/// Takes at most `limit` due jobs for `owner` until `lease_until`. A job is given to one owner at a time.
 pub async fn claim(
     tx: &mut Tx,
     owner: &str,

@@ -5,7 +5,8 @@ use domain::audit::{Chain, RowColumns, VerifyRow};
 use domain::{Id, Timestamp};
 use uuid::Uuid;
 
-use crate::{Db, Result, Tx, args, row, statement};
+use crate::row::Columns;
+use crate::{Db, Error, Result, Tx, args, row, statement};
 
 struct StoredRow {
     id: Uuid,
@@ -37,8 +38,21 @@ impl crate::row::FromRow for StoredRow {
 
     fn from_row(row: &crate::row::Row<'_>) -> Result<Self> {
         let mut columns = row.columns();
+        let id = columns.read("id")?;
+        Self::rest(id, &mut columns).map_err(|error| match error {
+            // Somebody may have changed it, and the row must be named then.
+            Error::BadRow { column, reason } => {
+                Error::BadRow { column, reason: format!("row {id} is damaged: {reason}") }
+            }
+            other => other,
+        })
+    }
+}
+
+impl StoredRow {
+    fn rest(id: Uuid, columns: &mut Columns<'_>) -> Result<Self> {
         Ok(Self {
-            id: columns.read("id")?,
+            id,
             body: columns.read("body")?,
             columns: RowColumns {
                 owner_id: columns.read("owner_id")?,
@@ -91,6 +105,31 @@ statement!(
                                 audit_seals.id = audit_logs.seal_id AND audit_seals.chain = $1) LIMIT 1"
 );
 
+// What no body claims is written once, with the row or by its seal: anything else there came from somebody else.
+struct Touched {
+    id: Uuid,
+    metadata_differs: bool,
+}
+row!(Touched { id, metadata_differs });
+statement!(
+    TOUCHED_OF_SEAL: Touched = "SELECT id, metadata <> '{}' AS metadata_differs FROM audit_logs WHERE chain = $1 AND \
+                                seal_id = $2 AND (metadata <> '{}' OR updated_at <> $3) ORDER BY created_at, id LIMIT 1"
+);
+statement!(
+    TOUCHED_UNSEALED: Touched = "SELECT id, metadata <> '{}' AS metadata_differs FROM audit_logs WHERE chain = $1 AND \
+                                 seal_id IS NULL AND (metadata <> '{}' OR updated_at <> created_at) \
+                                 ORDER BY created_at, id LIMIT 1"
+);
+struct TouchedSeal {
+    id: Uuid,
+    number: i64,
+}
+row!(TouchedSeal { id, number });
+statement!(
+    TOUCHED_SEAL: TouchedSeal = "SELECT id, number FROM audit_seals WHERE chain = $1 AND \
+                                 (number < 1 OR updated_at <> created_at) ORDER BY number LIMIT 1"
+);
+
 /// The rows under a seal, in the order of its leaves; one more than `limit - 1` shows that there are too many.
 pub async fn rows_of_seal(db: &Db, chain: Chain, seal: Id<Seal>, limit: i64) -> Result<Vec<VerifyRow>> {
     let rows = db.all(&ROWS_OF_SEAL, args![chain.uuid(), seal, limit]).await?;
@@ -116,6 +155,27 @@ pub async fn chains(db: &Db) -> Result<Vec<Chain>> {
 /// A row that claims a seal which does not exist.
 pub async fn row_without_seal(db: &Db, chain: Chain) -> Result<Option<Uuid>> {
     Ok(db.opt(&ROW_WITHOUT_SEAL, args![chain.uuid()]).await?.map(|orphan| orphan.id))
+}
+
+/// A row under the seal of this time, or under none yet, of which something was changed that its body does not cover;
+/// and which column.
+pub async fn touched_row(
+    db: &Db,
+    chain: Chain,
+    seal: Option<(Id<Seal>, Timestamp)>,
+) -> Result<Option<(Uuid, &'static str)>> {
+    let touched = match seal {
+        Some((id, sealed_at)) => db.opt(&TOUCHED_OF_SEAL, args![chain.uuid(), id, sealed_at]).await?,
+        None => db.opt(&TOUCHED_UNSEALED, args![chain.uuid()]).await?,
+    };
+    Ok(touched.map(|row| (row.id, if row.metadata_differs { "metadata" } else { "updated_at" })))
+}
+
+/// A seal that was moved in front of the chain, where nobody looks, or of which something was changed that its hash does
+/// not cover; and which column.
+pub async fn touched_seal(db: &Db, chain: Chain) -> Result<Option<(Uuid, &'static str)>> {
+    let touched = db.opt(&TOUCHED_SEAL, args![chain.uuid()]).await?;
+    Ok(touched.map(|seal| (seal.id, if seal.number < 1 { "number" } else { "updated_at" })))
 }
 
 impl From<StoredRow> for VerifyRow {

@@ -95,10 +95,11 @@ struct StoredSeal {
     chain: Chain,
     number: i64,
     count: i64,
-    previous: [u8; 32],
-    root: [u8; 32],
-    hash: [u8; 32],
-    signature: [u8; 64],
+    // Of any length: somebody may have changed it, and the seal must be named then.
+    previous: Vec<u8>,
+    root: Vec<u8>,
+    hash: Vec<u8>,
+    signature: Vec<u8>,
     signer: String,
     leaves: Vec<u8>,
     created_at: Timestamp,
@@ -141,16 +142,17 @@ impl TryFrom<StoredSeal> for Seal {
     type Error = Error;
 
     fn try_from(row: StoredSeal) -> Result<Self> {
-        let damaged = |column| Error::BadRow { column, reason: format!("seal {} is damaged", row.number) };
+        let number = row.number;
+        let damaged = |column| Error::BadRow { column, reason: format!("seal {number} is damaged") };
         Ok(Self {
             id: row.id,
             chain: row.chain,
             number: u64::try_from(row.number).map_err(|_| damaged("number"))?,
             count: u64::try_from(row.count).map_err(|_| damaged("count"))?,
-            previous: row.previous,
-            root: row.root,
-            hash: row.hash,
-            signature: row.signature,
+            previous: row.previous.try_into().map_err(|_| damaged("previous"))?,
+            root: row.root.try_into().map_err(|_| damaged("root"))?,
+            hash: row.hash.try_into().map_err(|_| damaged("hash"))?,
+            signature: row.signature.try_into().map_err(|_| damaged("signature"))?,
             leaves: leaves_from_bytes(&row.leaves).ok_or_else(|| damaged("leaves"))?,
             key_id: row.signer,
             sealed_at: row.created_at,

@@ -4,7 +4,7 @@ use deadpool_postgres::Object;
 use domain::Timestamp;
 
 use super::{Applied, LEDGER, Migration, pending, rendered};
-use crate::postgres::failed;
+use crate::postgres::{failed, reason};
 use crate::value::Value;
 use crate::{Db, Engine, Error, Result};
 
@@ -22,8 +22,10 @@ pub async fn run(db: &Db, schema: &str, now: Timestamp) -> Result<usize> {
         .map_err(refused)?;
     let done = apply_pending(&mut client, now).await;
     // The lock belongs to the session; a pooled connection must not keep it.
-    client.batch_execute(&format!("SELECT pg_advisory_unlock({MIGRATION_LOCK})")).await.map_err(refused)?;
-    done
+    let unlock = format!("SELECT pg_advisory_unlock({MIGRATION_LOCK})");
+    let unlocked = client.batch_execute(&unlock).await.map_err(refused);
+    // A connection that is lost on the way fails both; the first says why.
+    done.and_then(|applied| unlocked.map(|()| applied))
 }
 
 /// Whether nothing is left to apply. Refuses a server that may lose what it acknowledged.
@@ -94,8 +96,9 @@ async fn apply(client: &mut Object, migration: &Migration, now: Timestamp) -> Re
 }
 
 fn refused(error: tokio_postgres::Error) -> Error {
+    let why = reason(&error);
     match failed(error) {
-        Error::Engine(source) => Error::Refused(format!("PostgreSQL refuses the migration: {source}")),
+        Error::Engine(_) => Error::Refused(format!("PostgreSQL refuses the migration: {why}")),
         other => other,
     }
 }

@@ -21,13 +21,24 @@ pub fn run(path: &Path, now: Timestamp) -> Result<usize> {
     let applied = applied(&conn)?;
     let pending = pending(&applied)?;
     if !applied.is_empty() && !pending.is_empty() {
-        let copy = path.with_extension(format!("before-{}.db", pending[0].number));
-        vacuum_into(&conn, &copy)?;
+        keep_copy(&conn, &path.with_extension(format!("before-{}.db", pending[0].number)))?;
     }
     for migration in &pending {
         apply(&mut conn, migration, now)?;
     }
     Ok(pending.len())
+}
+
+/// Puts a copy beside the file. An attempt that ended early may have left one, whole or not: it is replaced.
+fn keep_copy(conn: &Connection, copy: &Path) -> Result<()> {
+    let unfinished = copy.with_extension("db.unfinished");
+    let refused =
+        |error: std::io::Error| Error::Refused(format!("no copy can be kept at {}: {error}", copy.display()));
+    match std::fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(refused(error)),
+        _ => vacuum_into(conn, &unfinished)?,
+    }
+    std::fs::rename(&unfinished, copy).map_err(refused)
 }
 
 /// Copies a database file, also one that is in use, to a path that must not exist.

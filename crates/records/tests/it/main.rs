@@ -5,5 +5,19 @@
 //! what only one engine can get wrong is a test of its own beside it.
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
 
+mod blobs;
+mod events;
+mod idempotency;
+mod instances;
+mod jobs;
+mod many;
+mod migrations;
+mod outage;
+mod people;
+mod schema;
+mod signals;
+mod sqlite_writer;
+mod statements;
 mod support;
 mod units;
+mod values;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use domain::Timestamp;
 use records::statement::{Command, Query, Text};
-use records::{Db, Engine, Error, Result, args, migrate, row};
+use records::{Db, Engine, Result, args, migrate, row};
 use tempfile::TempDir;
 use testkit::postgres::Postgres;
 
@@ -118,6 +118,16 @@ impl Ground {
         match self.engine {
             Engine::Sqlite => rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql).unwrap(),
             Engine::Postgres => connect(self.url()).await.batch_execute(sql).await.unwrap(),
+        }
+    }
+
+    /// Counts with SQL on a connection the `Db` does not know of.
+    pub(crate) async fn count_behind_its_back(&self, sql: &str) -> i64 {
+        match self.engine {
+            Engine::Sqlite => {
+                rusqlite::Connection::open(self.file()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+            }
+            Engine::Postgres => connect(self.url()).await.query_one(sql, &[]).await.unwrap().get(0),
         }
     }
 
@@ -235,17 +245,12 @@ pub(crate) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool)
 
 /// The error must be of this kind; a whole pattern in one line.
 macro_rules! assert_error {
-    ($result:expr, $pattern:pat) => {
+    ($result:expr, $pattern:pat $(if $condition:expr)?) => {
         match $result {
-            Err($pattern) => {}
+            Err($pattern) $(if $condition)? => {}
             Err(other) => panic!("expected {}, got {other:?}", stringify!($pattern)),
             Ok(_) => panic!("expected {}, got success", stringify!($pattern)),
         }
     };
 }
 pub(crate) use assert_error;
-
-/// Whether the caller may simply try again later and nothing was changed.
-pub(crate) fn is_lost_race(error: &Error) -> bool {
-    matches!(error, Error::LostRace { .. })
-}

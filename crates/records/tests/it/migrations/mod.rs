@@ -1,0 +1,4 @@
+//! Migrations: once each, never over damage, never over a schema from the future.
+
+mod postgres;
+mod sqlite;

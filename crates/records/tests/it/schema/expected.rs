@@ -1,0 +1,163 @@
+//! REQUIREMENTS DB, IDENT and PROJ, transcribed. Where a line is ours and not theirs it says so.
+
+/// Whether a column may be NULL, if the requirement says.
+pub(super) enum Null {
+    Yes,
+    No,
+    Open,
+}
+use Null::{No, Open, Yes};
+
+pub(super) struct ExpectedTable {
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [(&'static str, Null)],
+    /// Column, table it points at, action on delete. All there are.
+    pub(super) foreign_keys: &'static [(&'static str, &'static str, &'static str)],
+    pub(super) indexes: &'static [ExpectedIndex],
+}
+
+pub(super) struct ExpectedIndex {
+    pub(super) name: &'static str,
+    /// With which columns it begins.
+    pub(super) columns: &'static [&'static str],
+    pub(super) predicate: Option<&'static str>,
+}
+
+const fn index(name: &'static str, columns: &'static [&'static str]) -> ExpectedIndex {
+    ExpectedIndex { name, columns, predicate: None }
+}
+
+/// DB-01 to DB-04.
+pub(super) const COMMON: &[(&str, Null)] =
+    &[("id", No), ("metadata", Open), ("created_at", No), ("updated_at", No)];
+
+pub(super) const TABLES: &[ExpectedTable] =
+    &[ACCOUNTS, ORGANIZATIONS, ORGANIZATION_MEMBERS, API_KEYS, AUDIT_LOGS, PROJECTS];
+
+const ACCOUNTS: ExpectedTable = ExpectedTable {
+    name: "accounts",
+    // IDENT-01
+    columns: &[
+        ("email", No),
+        ("display_name", Open),
+        ("gitea_username", Yes),
+        ("access_level", Open),
+        ("status", Open),
+    ],
+    // Ours: an account has a home organization (DECISIONS 19).
+    foreign_keys: &[("home_org_id", "organizations", "SET NULL")],
+    // IDENT-04 to IDENT-06
+    indexes: &[
+        index("unq_accounts_email", &["email"]),
+        index("idx_accounts_gitea_username", &["gitea_username"]),
+        index("idx_accounts_display_name", &["display_name"]),
+    ],
+};
+
+const ORGANIZATIONS: ExpectedTable = ExpectedTable {
+    name: "organizations",
+    // IDENT-07
+    columns: &[("name", Open), ("slug", Open), ("owner_id", No), ("gitea_org_name", Yes)],
+    // IDENT-08
+    foreign_keys: &[("owner_id", "accounts", "RESTRICT")],
+    // IDENT-09 to IDENT-12
+    indexes: &[
+        index("unq_organizations_name", &["name"]),
+        index("unq_organizations_slug", &["slug"]),
+        index("idx_organizations_owner_id", &["owner_id"]),
+        index("idx_organizations_gitea_org_name", &["gitea_org_name"]),
+    ],
+};
+
+const ORGANIZATION_MEMBERS: ExpectedTable = ExpectedTable {
+    name: "organization_members",
+    // IDENT-13
+    columns: &[("org_id", Open), ("account_id", Open), ("membership_level", Open)],
+    // IDENT-15 and IDENT-16
+    foreign_keys: &[("org_id", "organizations", "CASCADE"), ("account_id", "accounts", "CASCADE")],
+    // IDENT-17 to IDENT-19
+    indexes: &[
+        index("unq_org_members_org_account", &["org_id", "account_id"]),
+        index("idx_org_members_account_id", &["account_id"]),
+        index("idx_org_members_org_id", &["org_id"]),
+    ],
+};
+
+const API_KEYS: ExpectedTable = ExpectedTable {
+    name: "api_keys",
+    // IDENT-20
+    columns: &[
+        ("owner_id", No),
+        ("key_hash", Open),
+        ("enabled", Open),
+        ("revoked_at", Yes),
+        ("expires_at", Yes),
+        ("rotated_to_id", Yes),
+        ("name", Open),
+        ("prefix", Open),
+    ],
+    foreign_keys: &[
+        // IDENT-23 and IDENT-24
+        ("owner_id", "accounts", "CASCADE"),
+        ("rotated_to_id", "api_keys", "SET NULL"),
+        // Ours: a key acts in one organization, and who made it is kept (DECISIONS 20).
+        ("org_id", "organizations", "CASCADE"),
+        ("minted_by", "accounts", "RESTRICT"),
+    ],
+    // IDENT-26 to IDENT-29
+    indexes: &[
+        index("idx_api_keys_owner_id", &["owner_id"]),
+        index("unq_api_keys_key_hash", &["key_hash"]),
+        index("idx_api_keys_enabled", &["enabled"]),
+        ExpectedIndex {
+            name: "idx_api_keys_active",
+            columns: &[],
+            predicate: Some("revoked_at is null and enabled = true"),
+        },
+    ],
+};
+
+const AUDIT_LOGS: ExpectedTable = ExpectedTable {
+    name: "audit_logs",
+    // IDENT-30, AUDIT-02 to AUDIT-06
+    columns: &[
+        ("key_id", Yes),
+        ("owner_id", No),
+        ("session_id", Yes),
+        ("org_id", Yes),
+        ("action", No),
+        ("from_state", Yes),
+        ("to_state", Yes),
+        ("ip", Yes),
+        ("user_agent", Yes),
+        ("service", Yes),
+        ("reason", Yes),
+        ("ticket_ref", Yes),
+        ("login_session_id", Yes),
+    ],
+    // IDENT-31, IDENT-32, IDENT-34. IDENT-33 follows when the table `sessions` exists.
+    foreign_keys: &[
+        ("key_id", "api_keys", "SET NULL"),
+        ("owner_id", "accounts", "RESTRICT"),
+        ("org_id", "organizations", "SET NULL"),
+    ],
+    // IDENT-35 to IDENT-40
+    indexes: &[
+        index("idx_audit_logs_owner_id", &["owner_id"]),
+        index("idx_audit_logs_key_id", &["key_id"]),
+        index("idx_audit_logs_action", &["action"]),
+        index("idx_audit_logs_created_at", &["created_at"]),
+        index("idx_audit_logs_session_id", &["session_id"]),
+        index("idx_audit_logs_org_id", &["org_id"]),
+    ],
+};
+
+const PROJECTS: ExpectedTable = ExpectedTable {
+    name: "projects",
+    // PROJ-01
+    columns: &[("org_id", Yes), ("name", Open)],
+    // PROJ-02
+    foreign_keys: &[("org_id", "organizations", "SET NULL")],
+    // PROJ-03
+    indexes: &[index("idx_projects_org_id", &["org_id"])],
+};
