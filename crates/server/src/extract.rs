@@ -1,5 +1,6 @@
 //! From bytes to checked input, strictly.
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::header::{CONTENT_TYPE, IF_MATCH};
 use axum::http::request::Parts;
@@ -7,6 +8,7 @@ use axum::http::{HeaderMap, Method};
 use domain::Id;
 use domain::canonical::sha256;
 use domain::idempotency::{IdempotencyKey, Slot};
+use domain::json::FieldError;
 use garde::Validate;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hub::Caller;
@@ -58,12 +60,23 @@ impl<T: DeserializeOwned + Validate<Context = ()>, S: Sync> FromRequestParts<S> 
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let query = axum::extract::Query::<T>::try_from_uri(&parts.uri).map_err(|error| {
-            Problem::field("", format!("the query string is not valid: {}", error.body_text()))
-        })?;
+        let query =
+            axum::extract::Query::<T>::try_from_uri(&parts.uri).map_err(|error| wrong_query(&error))?;
         query.0.validate().map_err(|report| invalid(&report))?;
         Ok(Self(query.0))
     }
+}
+
+/// What axum says about a query string, with the parameter it is about, which it keeps deep inside.
+fn wrong_query(error: &QueryRejection) -> Problem {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref::<serde_path_to_error::Error<serde::de::value::Error>>() {
+            return Problem::field(pointer(found.path()), found.inner().to_string());
+        }
+        cause = error.source();
+    }
+    Problem::field("", "the query string is not valid")
 }
 
 fn invalid(report: &garde::Report) -> Problem {
@@ -105,12 +118,15 @@ impl<S: Send + Sync> FromRequest<S> for NoInput {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let called_json = require_json(request.headers());
         let bytes = whole_body(request).await?;
         if !bytes.is_empty() {
+            called_json?;
             match domain::json::parse(&bytes)?.as_object().map(|members| members.keys().next().cloned()) {
                 Some(None) => {}
                 Some(Some(name)) => {
-                    return Err(Problem::field(format!("/{name}"), "this route takes no fields"));
+                    let error = FieldError::on_member(&name, "this route takes no fields");
+                    return Err(vec![error].into());
                 }
                 None => return Err(Problem::field("", "this route takes no body, or {}")),
             }
@@ -139,8 +155,12 @@ async fn whole_body(request: Request) -> Result<bytes::Bytes, Problem> {
 }
 
 fn mismatch(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    Problem::field(pointer(error.path()), error.inner().to_string())
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
     let mut pointer = String::new();
-    for segment in error.path() {
+    for segment in path {
         match segment {
             serde_path_to_error::Segment::Seq { index } => {
                 domain::json::pointer_push(&mut pointer, &index.to_string());
@@ -149,7 +169,7 @@ fn mismatch(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
             serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => {}
         }
     }
-    Problem::field(pointer, error.inner().to_string())
+    pointer
 }
 
 /// The headers that change how a request is carried out.

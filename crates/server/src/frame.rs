@@ -35,7 +35,7 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     let trace = trace_id(request.headers()).map(str::to_owned);
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        response = rendered(problem, &path, &id);
+        render(&mut response, problem, &path, &id);
     }
     finish_headers(response.headers_mut(), id.clone());
     let route = response.extensions().get::<Route>().map_or("(none)", |route| route.0.as_str());
@@ -107,16 +107,15 @@ fn trace_id(headers: &HeaderMap) -> Option<&str> {
     (trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(trace)
 }
 
-fn rendered(mut problem: Problem, path: &str, id: &HeaderValue) -> Response<Body> {
+/// Gives the problem its place and makes it the body. What the layers inside have added to the answer stays: the
+/// limits' headers, and the route it is counted under.
+fn render(response: &mut Response<Body>, mut problem: Problem, path: &str, id: &HeaderValue) {
     problem.body.instance = path.to_owned();
     problem.body.request_id = id.to_str().unwrap_or_default().to_owned();
     let json = serde_json::to_vec(&problem.body).unwrap_or_default();
-    let mut response = Problem::into_response(problem.clone());
-    response.extensions_mut().remove::<Problem>();
     *response.body_mut() = Body::from(json);
     response.headers_mut().extend(problem.headers);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    response
 }
 
 fn finish_headers(headers: &mut HeaderMap, id: HeaderValue) {

@@ -80,8 +80,10 @@ async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<
             } else {
                 client.is_local
             };
-            if !trusted && !strangers {
+            if !trusted && !known {
                 limit_stranger(app, client)?;
+            }
+            if !trusted && !strangers {
                 let detail =
                     format!("this needs a key with the permission {}, or this machine", capability.as_str());
                 return Err(match known {

@@ -1,8 +1,8 @@
 //! The OpenAPI document, made from the routes themselves.
 
 use axum::Router;
-use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -10,7 +10,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, Info, OpenApi, OpenApiBuilder, SecurityRequirement};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::App;
+use crate::{App, api};
 
 /// Swagger UI styles its page inline; its scripts are its own files.
 const DOCS_POLICY: HeaderValue = HeaderValue::from_static(
@@ -45,6 +45,10 @@ async fn answer(json: String) -> impl IntoResponse {
 }
 
 async fn own_policy(mut response: Response) -> Response {
+    // Swagger UI's own refusals have no form.
+    if response.status() == StatusCode::NOT_FOUND {
+        return api::fallback::not_found().await.into_response();
+    }
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, DOCS_POLICY);
     response
 }

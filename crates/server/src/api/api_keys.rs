@@ -18,7 +18,8 @@ use crate::extract::{Asked, Input, NoInput, PathId, Terms, Who};
 use crate::problem::Problem;
 
 /// Keys, newest first: your own, for an admin the organization's.
-#[utoipa::path(get, path = "/api/v1/api-keys", tag = "identity", params(PageQuery),
+#[utoipa::path(get, path = "/api/v1/api-keys", operation_id = "list_api_keys",
+    tag = "identity", params(PageQuery),
     responses((status = 200, description = "A page of keys", body = Page<ApiKey>)))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -35,7 +36,8 @@ pub(crate) async fn list(
 }
 
 /// Mints a key. The answer is the only one that shows it.
-#[utoipa::path(post, path = "/api/v1/api-keys", tag = "identity", request_body = CreateApiKey,
+#[utoipa::path(post, path = "/api/v1/api-keys", operation_id = "create_api_key",
+    tag = "identity", request_body = CreateApiKey,
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 h")),
     responses((status = 201, description = "Minted", body = CreatedApiKey),
               (status = 403, description = "Not yours to mint", body = wire::Problem),
@@ -60,7 +62,8 @@ pub(crate) async fn create(
 }
 
 /// One key.
-#[utoipa::path(get, path = "/api/v1/api-keys/{id}", tag = "identity", params(("id" = uuid::Uuid, Path)),
+#[utoipa::path(get, path = "/api/v1/api-keys/{id}", operation_id = "get_api_key",
+    tag = "identity", params(("id" = uuid::Uuid, Path)),
     responses((status = 200, description = "The key", body = ApiKey),
               (status = 404, description = "No such key of yours", body = wire::Problem)))]
 pub(crate) async fn get(
@@ -72,7 +75,8 @@ pub(crate) async fn get(
 }
 
 /// Replaces a key of yours by a new one with the same rights.
-#[utoipa::path(post, path = "/api/v1/api-keys/{id}/rotate", tag = "identity", params(("id" = uuid::Uuid, Path),
+#[utoipa::path(post, path = "/api/v1/api-keys/{id}/rotate", operation_id = "rotate_api_key",
+    tag = "identity", params(("id" = uuid::Uuid, Path),
     ("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 h")),
     responses((status = 201, description = "The new key; the old one has ended", body = CreatedApiKey),
               (status = 404, description = "No such key of yours", body = wire::Problem),
@@ -89,7 +93,8 @@ pub(crate) async fn rotate(
 }
 
 /// Ends a key at once. Repeating it changes nothing.
-#[utoipa::path(delete, path = "/api/v1/api-keys/{id}", tag = "identity", params(("id" = uuid::Uuid, Path)),
+#[utoipa::path(delete, path = "/api/v1/api-keys/{id}", operation_id = "revoke_api_key",
+    tag = "identity", params(("id" = uuid::Uuid, Path)),
     responses((status = 204, description = "It has ended"),
               (status = 404, description = "No such key of yours", body = wire::Problem)))]
 pub(crate) async fn revoke(

@@ -22,7 +22,8 @@ use crate::extract::{Asked, PathId, Who};
 use crate::problem::Problem;
 
 /// Who did what, newest first. Addresses are shown to admins.
-#[utoipa::path(get, path = "/api/v1/audit", tag = "audit", params(AuditQuery),
+#[utoipa::path(get, path = "/api/v1/audit", operation_id = "list_audit_rows",
+    tag = "audit", params(AuditQuery),
     responses((status = 200, description = "A page of rows", body = Page<AuditRow>)))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -57,11 +58,12 @@ pub(crate) async fn list(
 
 fn time(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
     let time = text.map(str::parse::<Timestamp>).transpose();
-    time.map_err(|error| Problem::field("", format!("{name}: {error}")))
+    time.map_err(|error| Problem::field(format!("/{name}"), error.to_string()))
 }
 
 /// One row.
-#[utoipa::path(get, path = "/api/v1/audit/{id}", tag = "audit", params(("id" = uuid::Uuid, Path)),
+#[utoipa::path(get, path = "/api/v1/audit/{id}", operation_id = "get_audit_row",
+    tag = "audit", params(("id" = uuid::Uuid, Path)),
     responses((status = 200, description = "The row", body = AuditRow),
               (status = 404, description = "No such row", body = wire::Problem)))]
 pub(crate) async fn get(
@@ -73,7 +75,8 @@ pub(crate) async fn get(
 }
 
 /// The seals over the rows, newest first.
-#[utoipa::path(get, path = "/api/v1/audit/seals", tag = "audit", params(PageQuery),
+#[utoipa::path(get, path = "/api/v1/audit/seals", operation_id = "list_audit_seals",
+    tag = "audit", params(PageQuery),
     responses((status = 200, description = "A page of seals", body = Page<AuditSeal>)))]
 pub(crate) async fn seals(
     State(app): State<App>,
@@ -84,7 +87,7 @@ pub(crate) async fn seals(
     let before = match list.keys(query.cursor.as_deref())?.as_deref() {
         None => None,
         Some([CursorKey::Int(number)]) => Some(*number),
-        Some(_) => return Err(Problem::field("", "cursor: not of this list")),
+        Some(_) => return Err(Problem::field("/cursor", "not of this list")),
     };
     let (limit, read) = limits(query.limit);
     let seals = reading::list_seals(&app.hub, &caller, before, read).await?;
@@ -93,7 +96,8 @@ pub(crate) async fn seals(
 }
 
 /// The proof that a row is under a signed seal.
-#[utoipa::path(get, path = "/api/v1/audit/{id}/proof", tag = "audit", params(("id" = uuid::Uuid, Path)),
+#[utoipa::path(get, path = "/api/v1/audit/{id}/proof", operation_id = "prove_audit_row",
+    tag = "audit", params(("id" = uuid::Uuid, Path)),
     responses((status = 200, description = "The proof", body = AuditProof),
               (status = 403, description = "For admins", body = wire::Problem),
               (status = 404, description = "No such row", body = wire::Problem),
@@ -118,7 +122,8 @@ pub(crate) async fn proof(
 }
 
 /// The whole chain as NDJSON; `countersign audit verify --export FILE` proves it.
-#[utoipa::path(get, path = "/api/v1/audit/export", tag = "audit",
+#[utoipa::path(get, path = "/api/v1/audit/export", operation_id = "export_audit",
+    tag = "audit",
     responses((status = 200, description = "NDJSON", content_type = "application/x-ndjson", body = String),
               (status = 403, description = "For admins", body = wire::Problem)))]
 pub(crate) async fn export(State(app): State<App>, Who(caller): Who) -> Result<impl IntoResponse, Problem> {
@@ -128,7 +133,8 @@ pub(crate) async fn export(State(app): State<App>, Who(caller): Who) -> Result<i
 }
 
 /// What the last full check found.
-#[utoipa::path(get, path = "/api/v1/audit/verification", tag = "audit",
+#[utoipa::path(get, path = "/api/v1/audit/verification", operation_id = "last_audit_verification",
+    tag = "audit",
     responses((status = 200, description = "The last check", body = AuditVerification),
               (status = 404, description = "Never checked", body = wire::Problem)))]
 pub(crate) async fn verification(
@@ -139,7 +145,8 @@ pub(crate) async fn verification(
 }
 
 /// Checks the whole chain now.
-#[utoipa::path(post, path = "/api/v1/audit/verification", tag = "audit",
+#[utoipa::path(post, path = "/api/v1/audit/verification", operation_id = "verify_audit",
+    tag = "audit",
     responses((status = 200, description = "What was found", body = AuditVerification),
               (status = 403, description = "For admins", body = wire::Problem),
               (status = 409, description = "A check is running already", body = wire::Problem)))]

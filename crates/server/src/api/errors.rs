@@ -8,7 +8,8 @@ use wire::Code;
 use crate::problem::Problem;
 
 /// What an error code means and what to do about it.
-#[utoipa::path(get, path = "/errors/{code}", tag = "instance", security(()),
+#[utoipa::path(get, path = "/errors/{code}", operation_id = "error_page",
+    tag = "instance", security(()),
     params(("code" = String, Path, description = "Such as `NOT_FOUND`")),
     responses((status = 200, description = "The page, in Markdown", content_type = "text/markdown", body = String),
               (status = 404, description = "There is no such code", body = wire::Problem)))]

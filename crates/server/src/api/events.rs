@@ -14,7 +14,8 @@ use crate::extract::{Asked, Who};
 use crate::problem::Problem;
 
 /// What happened after a number, in order; waits for it where there is nothing yet.
-#[utoipa::path(get, path = "/api/v1/events", tag = "events", params(EventsQuery),
+#[utoipa::path(get, path = "/api/v1/events", operation_id = "read_events",
+    tag = "events", params(EventsQuery),
     responses((status = 200, description = "Events, and how far the log was searched", body = Events),
               (status = 410, description = "The log no longer goes back that far", body = wire::Problem)))]
 pub(crate) async fn read(
@@ -23,12 +24,11 @@ pub(crate) async fn read(
     Asked(query): Asked<EventsQuery>,
 ) -> Result<Json<Events>, Problem> {
     let types = match &query.types {
-        Some(text) => TypeFilter::parse(text).map_err(|bad| Problem::field("", format!("types: {bad}")))?,
+        Some(text) => TypeFilter::parse(text).map_err(|bad| Problem::field("/types", bad.to_string()))?,
         None => TypeFilter::EVERYTHING,
     };
-    let after = query.after.map(i64::try_from).transpose();
     let wanted = Wanted {
-        after: after.map_err(|_| Problem::field("", "after: is larger than any number there will be"))?,
+        after: query.after,
         types,
         limit: query.limit.unwrap_or(LIMIT_DEFAULT) as usize,
         wait: Duration::from_secs(query.wait_seconds.unwrap_or(0).into()),

@@ -11,14 +11,16 @@ use crate::problem::{Problem, internal};
 use crate::{App, telemetry};
 
 /// Whether the process lives.
-#[utoipa::path(get, path = "/healthz", tag = "instance", security(()),
+#[utoipa::path(get, path = "/healthz", operation_id = "healthz",
+    tag = "instance", security(()),
     responses((status = 200, description = "It lives", content_type = "text/plain", body = String)))]
 pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
 /// Whether the hub can do its work; with details for this machine and keys with `metrics:read`.
-#[utoipa::path(get, path = "/readyz", tag = "instance", security((), ("api_key" = [])),
+#[utoipa::path(get, path = "/readyz", operation_id = "readyz",
+    tag = "instance", security((), ("api_key" = [])),
     responses((status = 200, description = "It can", body = Ready),
               (status = 503, description = "It cannot", body = wire::Problem)))]
 pub(crate) async fn readyz(State(app): State<App>, Extension(trusted): Extension<Trusted>) -> Response {
@@ -43,7 +45,8 @@ fn shown(checks: Vec<hub::health::Check>, trusted: Trusted) -> Vec<Check> {
 }
 
 /// Metrics in the Prometheus text format.
-#[utoipa::path(get, path = "/metrics", tag = "instance", security((), ("api_key" = [])),
+#[utoipa::path(get, path = "/metrics", operation_id = "metrics",
+    tag = "instance", security((), ("api_key" = [])),
     responses((status = 200, description = "The metrics", content_type = "text/plain", body = String),
               (status = 401, description = "Neither this machine nor a key", body = wire::Problem)))]
 pub(crate) async fn metrics() -> Result<impl IntoResponse, Problem> {

@@ -8,7 +8,8 @@ use wire::{Account, Me, Organization};
 use crate::extract::Who;
 
 /// The account, organization and permissions behind the credential.
-#[utoipa::path(get, path = "/api/v1/me", tag = "identity",
+#[utoipa::path(get, path = "/api/v1/me", operation_id = "me",
+    tag = "identity",
     responses((status = 200, description = "Who the caller is", body = Me),
               (status = 401, description = "No valid credential", body = wire::Problem)))]
 pub(crate) async fn me(Who(caller): Who) -> Json<Me> {

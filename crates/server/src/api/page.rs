@@ -30,7 +30,7 @@ impl<'a> List<'a> {
     pub(crate) fn keys(&self, cursor: Option<&str>) -> Result<Option<Vec<CursorKey>>, Problem> {
         let Some(text) = cursor else { return Ok(None) };
         let keys = self.with_scope(|scope| Cursor::decode(scope, text));
-        keys.map(Some).map_err(|error| Problem::field("", format!("cursor: {error}")))
+        keys.map(Some).map_err(|error| Problem::field("/cursor", error.to_string()))
     }
 
     /// The place behind a row that is sorted by time and id.
@@ -40,7 +40,7 @@ impl<'a> List<'a> {
             Some([CursorKey::Int(micros), CursorKey::Uuid(id)]) => {
                 Ok(Some((Timestamp::from_micros(*micros), *id)))
             }
-            Some(_) => Err(Problem::field("", "cursor: not of this list")),
+            Some(_) => Err(Problem::field("/cursor", "not of this list")),
         }
     }
 

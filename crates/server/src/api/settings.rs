@@ -12,7 +12,8 @@ use crate::extract::{Input, Terms, Who};
 use crate::problem::Problem;
 
 /// All settings of the organization.
-#[utoipa::path(get, path = "/api/v1/settings", tag = "settings",
+#[utoipa::path(get, path = "/api/v1/settings", operation_id = "get_settings",
+    tag = "settings",
     responses((status = 200, description = "All settings, with `ETag`", body = wire::Settings),
               (status = 403, description = "For admins", body = wire::Problem)))]
 pub(crate) async fn get(State(app): State<App>, Who(caller): Who) -> Result<impl IntoResponse, Problem> {
@@ -20,7 +21,8 @@ pub(crate) async fn get(State(app): State<App>, Who(caller): Who) -> Result<impl
 }
 
 /// Changes some settings; null goes back to the default.
-#[utoipa::path(patch, path = "/api/v1/settings", tag = "settings", request_body = wire::Settings,
+#[utoipa::path(patch, path = "/api/v1/settings", operation_id = "change_settings",
+    tag = "settings", request_body = wire::Settings,
     params(("If-Match" = Option<String>, Header, description = "Only if they are still those of this `ETag`")),
     responses((status = 200, description = "All settings, changed", body = wire::Settings),
               (status = 403, description = "For admins", body = wire::Problem),

@@ -43,6 +43,14 @@ impl Backdoor {
         panic!("no database knows the key of this hub's admin");
     }
 
+    /// Runs statements.
+    pub(crate) async fn run(&self, sql: &str) {
+        match self {
+            Self::Lite(path) => lite(path).execute_batch(sql).unwrap(),
+            Self::Pg { client, .. } => client.batch_execute(sql).await.unwrap(),
+        }
+    }
+
     /// Runs a statement that must change one row.
     pub(crate) async fn change(&self, sql: &str) {
         let changed = match self {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hub::audit::sealer::seal_all;
 use serde_json::{Value, json};
 use server::routes::{Listed, Needs, listed};
 use testkit::reqwest::RequestBuilder;
@@ -122,6 +123,7 @@ struct Things {
 
 async fn things(hub: &TestHub) -> Things {
     let key = mint(hub, &hub.admin_key, json!({"name": "at the door"})).await;
+    seal_all(&hub.hub).await.unwrap();
     let mint_row = |row: &Value| row["subject"]["id"] == json!(key.id) && !row["seal"].is_null();
     let row = eventually("the seal over the mint", async || {
         let rows = all_items(hub, &hub.admin_key, "/api/v1/audit?action=api_key:minted").await;

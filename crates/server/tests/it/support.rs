@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::TestHub;
 use testkit::reqwest::header::HeaderMap;
 use testkit::reqwest::{RequestBuilder, StatusCode};
+use testkit::{Setup, TestHub, on_each_engine};
 
 /// An answer, read whole.
 #[derive(Clone, Debug)]
@@ -171,4 +171,14 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Opt
         assert!(Instant::now() < deadline, "{what} did not happen");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// Runs the test on each engine, with a hub that is set up differently.
+pub(crate) async fn on_each_engine_with(change: impl Fn(&mut Setup), test: impl AsyncFn(TestHub)) {
+    on_each_engine(async |plain| {
+        let mut setup = Setup::on(plain.hub.records.engine());
+        change(&mut setup);
+        test(TestHub::start(setup).await).await;
+    })
+    .await;
 }

@@ -1,0 +1,155 @@
+//! Nothing that was sent in confidence is in the log, at any level (DECISIONS 27).
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use serde_json::json;
+use testkit::{TestHub, on_each_engine};
+use tracing_subscriber::filter::dynamic_filter_fn;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+
+use crate::support::{Minted, eventually, expect, get, mint, minted, send};
+
+/// Everything anybody in this process logs while `recording`, also the tests beside this one.
+#[derive(Clone, Default)]
+struct Log {
+    text: Arc<Mutex<Vec<u8>>>,
+    recording: Arc<AtomicBool>,
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.text.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+fn log() -> &'static Log {
+    static LOG: OnceLock<Log> = OnceLock::new();
+    LOG.get_or_init(|| {
+        let log = Log::default();
+        let recording = Arc::clone(&log.recording);
+        let wanted = dynamic_filter_fn(move |_, _| recording.load(Ordering::Relaxed));
+        let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(log.clone());
+        tracing::subscriber::set_global_default(
+            tracing_subscriber::registry().with(layer.with_filter(wanted)),
+        )
+        .unwrap();
+        log
+    })
+}
+
+/// Marks that are sent in every place where a client can put text.
+const MARKS: &[&str] = &[
+    "mark-in-the-query",
+    "mark-in-a-header",
+    "mark-in-the-body",
+    "mark-in-a-name",
+    "mark-in-the-path",
+    "mark-in-a-cookie",
+    "mark-in-a-method",
+    "mark-as-a-key",
+];
+
+async fn send_marks(hub: &TestHub) {
+    let marked = |method: &str, path: &str| {
+        hub.admin(method, path)
+            .header("user-agent", "mark-in-a-header")
+            .header("x-anything", "mark-in-a-header")
+            .header("cookie", "cs=mark-in-a-cookie")
+            .header("x-forwarded-for", "mark-in-a-header")
+            .header("traceparent", "00-mark-in-a-header-00")
+            .header("x-request-id", "mark in a header")
+    };
+    let requests = [
+        marked("GET", "/api/v1/audit?action=mark-in-the-query"),
+        marked("GET", "/api/v1/audit?mark-in-the-query=mark-in-the-query"),
+        marked("GET", "/api/v1/api-keys?cursor=mark-in-the-query"),
+        marked("GET", "/api/v1/events?types=mark-in-the-query"),
+        marked("GET", "/api/v1/api-keys/mark-in-the-path"),
+        marked("GET", "/mark-in-the-path?mark-in-the-query"),
+        marked("MARK-IN-A-METHOD", "/api/v1/me"),
+        marked("POST", "/api/v1/api-keys").json(&json!({"name": "mark-in-a-name"})),
+        marked("POST", "/api/v1/api-keys")
+            .json(&json!({"name": "x", "mark-in-the-body": "mark-in-the-body"})),
+        marked("POST", "/api/v1/api-keys").json(&json!({"name": ["mark-in-the-body"]})),
+        marked("POST", "/api/v1/api-keys").json(&json!({"name": "x", "scopes": ["mark-in-the-body"]})),
+        marked("POST", "/api/v1/api-keys")
+            .header("content-type", "application/json")
+            .body("{mark-in-the-body"),
+        marked("POST", "/api/v1/api-keys")
+            .header("idempotency-key", "mark-in-a-header")
+            .json(&json!({"name": "x"})),
+        marked("POST", "/api/v1/api-keys")
+            .header("idempotency-key", "mark-in-a-header\u{e9}")
+            .json(&json!({})),
+        marked("PATCH", "/api/v1/settings").json(&json!({"mark-in-the-body": "mark-in-the-body"})),
+        marked("PATCH", "/api/v1/settings").header("if-match", "mark-in-a-header").json(&json!({})),
+        marked("GET", "/api/v1/audit/export"),
+        marked("POST", "/api/v1/audit/verification").json(&json!({"mark-in-the-body": 1})),
+        hub.request("GET", "/api/v1/me").bearer_auth("mark-as-a-key"),
+        hub.request("GET", "/api/v1/me").header("authorization", "mark-as-a-key"),
+        hub.request("GET", "/metrics").bearer_auth("csk_mark-as-a-key"),
+    ];
+    for request in requests {
+        send(request).await;
+    }
+}
+
+/// Mints, uses, rotates and revokes; every key there was.
+async fn use_keys(hub: &TestHub) -> Vec<String> {
+    let tenant = hub.tenant("confidential").await;
+    let member = hub.member(&tenant, "mark-in-a-name").await;
+    let first = mint(hub, &tenant, json!({"name": "first"})).await;
+    get(hub, &first.key, "/api/v1/me").await;
+    let path = format!("/api/v1/api-keys/{}/rotate", first.id);
+    let rotated: Minted = minted(&expect(hub.request("POST", &path).bearer_auth(&tenant), 201).await);
+    get(hub, &rotated.key, "/api/v1/me").await;
+    let path = format!("/api/v1/api-keys/{}", rotated.id);
+    expect(hub.request("DELETE", &path).bearer_auth(&tenant), 204).await;
+    for ended in [&first.key, &rotated.key] {
+        send(hub.request("GET", "/api/v1/me").bearer_auth(ended)).await.problem(401, "UNAUTHENTICATED");
+    }
+    vec![hub.admin_key.clone(), tenant, member, first.key, rotated.key]
+}
+
+#[tokio::test]
+async fn no_secret_and_nothing_a_client_wrote_is_logged() {
+    let log = log();
+    on_each_engine(async |hub| {
+        log.recording.store(true, Ordering::SeqCst);
+        let keys = use_keys(&hub).await;
+        send_marks(&hub).await;
+        let shown = || String::from_utf8_lossy(&log.text.lock().unwrap()).into_owned();
+        // What must be there is, so what is missing is missing for a reason. The seal's line comes last.
+        let wanted = ["POST /api/v1/api-keys answered 201", "GET /api/v1/audit answered 200", "audit seal"];
+        eventually("the log", async || wanted.iter().all(|line| shown().contains(line)).then_some(())).await;
+        log.recording.store(false, Ordering::SeqCst);
+        let text = shown();
+        for key in &keys {
+            let (_, secret) = key.split_once('_').unwrap();
+            assert!(!text.contains(secret), "a key is in the log");
+            // Half a key is a secret too; the 8 characters of the prefix are public.
+            assert!(!text.contains(&secret[12..]), "the end of a key is in the log");
+        }
+        for mark in MARKS {
+            let line = text.lines().find(|line| line.to_lowercase().contains(mark));
+            assert_eq!(line, None, "{mark} is in the log");
+        }
+    })
+    .await;
+}
