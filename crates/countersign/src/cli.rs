@@ -41,6 +41,7 @@ enum Command {
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::Audit),
     /// Look at the configuration
+    #[command(after_help = config_check::EXAMPLES)]
     Config(ConfigCommand),
     /// Bring the database to this program's schema
     #[command(after_help = migrate::EXAMPLES)]

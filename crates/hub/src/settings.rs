@@ -52,6 +52,11 @@ pub async fn get(hub: &Hub, caller: &Caller) -> Result<Arc<Settings>, HubError> 
     of(hub, caller.credential.organization.id).await
 }
 
+/// Whether an `If-Match` names this version; it may name several. Our tags hold no commas.
+fn lists(if_match: &str, etag: &str) -> bool {
+    if_match.split(',').any(|tag| tag.trim() == etag)
+}
+
 struct Change {
     caller: Caller,
     patch: Map<String, Value>,
@@ -82,7 +87,7 @@ async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Settings, HubError>
     records::organizations::get_locked(tx, org).await?;
     confirm(tx, &change.caller, change.now).await?;
     let before = merged(rows::all(tx, org).await?)?;
-    if change.if_match.as_ref().is_some_and(|wanted| *wanted != etag(&before)) {
+    if change.if_match.as_ref().is_some_and(|wanted| !lists(wanted, &etag(&before))) {
         return Err(HubError::PreconditionFailed);
     }
     let changed = before.change(&change.patch).map_err(HubError::Invalid)?;

@@ -29,6 +29,24 @@ Examples:
   countersign audit verify --export audit.ndjson
   countersign audit verify --data ./countersign-data --head 9f2c…    (the hub must be stopped)";
 
+const LIST_EXAMPLES: &str = "\
+Examples:
+  countersign audit list --limit 10
+  countersign audit list --action api_key:minted --json | jq .items[].subject.id";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  countersign audit export audit.ndjson
+  countersign audit export | gzip > audit.ndjson.gz";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  countersign audit verify --export audit.ndjson
+  countersign audit verify --data ./countersign-data                 (the hub must be stopped)
+  countersign audit verify --data ./countersign-data --head 9f2c…    a hash the log or an event told earlier
+
+The exit code is 0 if everything is as it was sealed, and 1 if not. What was cut off at the end only --head can tell.";
+
 #[derive(Args)]
 pub(crate) struct Audit {
     #[command(subcommand)]
@@ -38,10 +56,13 @@ pub(crate) struct Audit {
 #[derive(Subcommand)]
 enum Action {
     /// Show rows, newest first
+    #[command(after_help = LIST_EXAMPLES)]
     List(List),
     /// Write the organization's whole chain to a file
+    #[command(after_help = EXPORT_EXAMPLES)]
     Export(Export),
     /// Prove a data directory or an export; names the first bad row
+    #[command(after_help = VERIFY_EXAMPLES)]
     Verify(Verify),
 }
 
@@ -187,10 +208,11 @@ fn verify_data(config: &Config, head: Option<Hash>) -> anyhow::Result<Vec<Result
         let mut verdicts = Vec::new();
         let mut head_found = head.is_none();
         for chain in checks::chains(&db).await? {
-            let mut verdict = verify_chain(&db, chain, &keys, head).await?;
+            let unreadable = || format!("the chain {chain} cannot be read");
+            let mut verdict = verify_chain(&db, chain, &keys, head).await.with_context(unreadable)?;
             if let Err(Finding::HeadNotFound { .. }) = verdict {
                 // The seal may be of another chain of this hub.
-                verdict = verify_chain(&db, chain, &keys, None).await?;
+                verdict = verify_chain(&db, chain, &keys, None).await.with_context(unreadable)?;
             } else {
                 head_found |= verdict.is_ok();
             }

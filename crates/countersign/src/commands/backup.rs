@@ -1,8 +1,8 @@
 //! `countersign backup`: the database and the keys in one file.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Write, stdout};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -89,7 +89,11 @@ impl Scratch {
         let mut name = file.file_name().unwrap_or_default().to_owned();
         name.push(".parts");
         let path = file.with_file_name(name);
-        std::fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        // What the copy holds is nobody else's to read, not even for a moment.
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Self(path))
     }
 }

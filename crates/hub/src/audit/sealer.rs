@@ -20,6 +20,8 @@ use crate::{Hub, HubError};
 const GATHER: Duration = Duration::from_millis(300);
 /// On PostgreSQL another server's rows give no signal here; and a failed round is tried again.
 const LOOK_INTERVAL: Duration = Duration::from_millis(600);
+/// More often than this one does not lose to another sealer by chance.
+const ATTEMPTS_MAX: u32 = 5;
 // Sealing lags at most a second.
 const _: () = assert!(GATHER.as_millis() + LOOK_INTERVAL.as_millis() < 1000);
 
@@ -69,7 +71,20 @@ struct Sealing {
     now: Timestamp,
 }
 
+/// On PostgreSQL another sealer may take the number first; its seal is then the head that is sealed behind.
 async fn seal_some(hub: &Hub, chain: Chain) -> Result<Option<Seal>, HubError> {
+    let mut attempts = 1;
+    loop {
+        match seal_once(hub, chain).await {
+            Err(HubError::Records(records::Error::Duplicate { .. })) if attempts < ATTEMPTS_MAX => {
+                attempts += 1
+            }
+            made => return made,
+        }
+    }
+}
+
+async fn seal_once(hub: &Hub, chain: Chain) -> Result<Option<Seal>, HubError> {
     let sealing = Sealing {
         chain,
         seal: hub.ids.id(),

@@ -33,6 +33,9 @@ pub async fn verify_chain(
     if let Some(head) = head {
         verifier = verifier.with_head(head);
     }
+    if let Some((row, column)) = checks::touched_seal(db, chain).await? {
+        return Ok(Err(Finding::ColumnDiffers { row, column }));
+    }
     if let Err(finding) = verify_seals(db, chain, &mut verifier).await? {
         return Ok(Err(finding));
     }
@@ -62,6 +65,11 @@ async fn verify_seals(
             if let Err(finding) = verifier.seal(seal, &rows) {
                 return Ok(Err(finding));
             }
+            if let Some((row, column)) =
+                checks::touched_row(db, chain, Some((seal.id, seal.sealed_at))).await?
+            {
+                return Ok(Err(Finding::ColumnDiffers { row, column }));
+            }
         }
     }
 }
@@ -71,6 +79,9 @@ async fn verify_unsealed(
     chain: Chain,
     verifier: &mut ChainVerifier,
 ) -> Result<Result<(), Finding>, HubError> {
+    if let Some((row, column)) = checks::touched_row(db, chain, None).await? {
+        return Ok(Err(Finding::ColumnDiffers { row, column }));
+    }
     let mut after = (Timestamp::from_micros(0), Uuid::nil());
     loop {
         let page = checks::unsealed_rows(db, chain, after, ROWS_AT_ONCE).await?;

@@ -7,8 +7,8 @@ mod writers;
 
 pub(crate) use home::{Home, Kind};
 pub(crate) use process::{Process, Ran, Served};
-pub(crate) use sql::{Rows, on_postgres, on_sqlite};
-pub(crate) use writers::{AfterError, Key, Writers, Written};
+pub(crate) use sql::{Rows, on_sqlite};
+pub(crate) use writers::{AfterError, Key, Writers};
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};

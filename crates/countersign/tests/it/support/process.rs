@@ -117,6 +117,10 @@ impl Process {
         kill_process(pid, signal).expect("our own child");
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits for its end, at most this long.
     #[track_caller]
     pub(crate) fn ended(&mut self, within: Duration) -> Ran {
@@ -203,10 +207,11 @@ fn address(process: &mut Process) -> String {
     loop {
         let out = process.out();
         if let Some((first, _)) = out.split_once('\n') {
-            let (_, url) = first.rsplit_once("listening on ").unwrap_or_else(|| panic!("no address: {first}"));
+            let (_, url) =
+                first.rsplit_once("listening on ").unwrap_or_else(|| panic!("no address: {first}"));
             return url.to_owned();
         }
-        if process.child.try_wait().unwrap().is_some() || Instant::now() >= deadline {
+        if process.has_ended() || Instant::now() >= deadline {
             let ran = process.ended(PATIENCE);
             panic!("the hub did not start: {ran:?}");
         }

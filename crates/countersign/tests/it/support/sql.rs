@@ -42,5 +42,6 @@ pub(crate) async fn on_postgres(url: &str, text: &str) -> Rows {
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
-    rows.map(|row| (0..row.len()).map(|column| row.get(column).unwrap_or_default().to_owned()).collect()).collect()
+    rows.map(|row| (0..row.len()).map(|column| row.get(column).unwrap_or_default().to_owned()).collect())
+        .collect()
 }

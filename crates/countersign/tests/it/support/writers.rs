@@ -115,7 +115,12 @@ impl Writers {
     async fn counted(&mut self, what: &str, enough: impl Fn((usize, usize)) -> bool) {
         let waited = tokio::time::timeout(PATIENCE, self.counts.wait_for(|counts| enough(*counts))).await;
         let reached = waited.is_ok_and(|reached| reached.is_ok());
-        assert!(reached, "not enough {what}: {:?}; {:?}", self.counts(), self.written.lock().unwrap().errors.last());
+        assert!(
+            reached,
+            "not enough {what}: {:?}; {:?}",
+            self.counts(),
+            self.written.lock().unwrap().errors.last()
+        );
     }
 
     /// Sends them home and asks what they remember.
