@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::servers::{Home, Server, StartError, find_directory, start_on_free_port};
+use crate::servers::{Home, Runner, Server, StartError, find_directory, start_on_free_port};
 
 const PROGRAMS: [&str; 3] = ["initdb", "postgres", "psql"];
 
@@ -71,6 +71,13 @@ impl Postgres {
             )
         });
         start_on_free_port("PostgreSQL", |port| Self::start_on(port, &programs, options))
+    }
+
+    /// Makes a file the server's own, such as the private key its options name.
+    pub fn give(path: &Path) {
+        if let Some(runner) = Runner::find() {
+            runner.own(path);
+        }
     }
 
     fn start_on(port: u16, programs: &Path, options: &[&str]) -> Result<Self, StartError> {

@@ -69,7 +69,7 @@ pub(crate) struct Runner {
 
 impl Runner {
     /// Somebody to become when we are root; `None` when we are nobody special already.
-    fn find() -> Option<Self> {
+    pub(crate) fn find() -> Option<Self> {
         let we_are_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
         if !we_are_root {
             return None;
@@ -79,6 +79,12 @@ impl Runner {
         Some(runner.unwrap_or_else(|| {
             panic!("PostgreSQL refuses to run as root, and /etc/passwd has neither `postgres` nor `nobody`")
         }))
+    }
+
+    /// Makes the file the account's own, as servers demand of their private keys.
+    pub(crate) fn own(self, path: &Path) {
+        std::os::unix::fs::chown(path, Some(self.uid), Some(self.gid))
+            .unwrap_or_else(|error| panic!("cannot give {} away: {error}", path.display()));
     }
 
     fn among(accounts: &str, name: &str) -> Option<Self> {
@@ -102,9 +108,8 @@ impl Home {
             .unwrap_or_else(|error| panic!("no temporary directory for a test server: {error}"))
             .keep();
         let runner = Runner::find();
-        if let Some(Runner { uid, gid }) = runner {
-            std::os::unix::fs::chown(&directory, Some(uid), Some(gid))
-                .unwrap_or_else(|error| panic!("cannot give {} away: {error}", directory.display()));
+        if let Some(runner) = runner {
+            runner.own(&directory);
         }
         Self { directory, runner }
     }

@@ -29,3 +29,4 @@ mod refuses_postgres;
 mod secrets;
 mod shutdown;
 mod support;
+mod tls;

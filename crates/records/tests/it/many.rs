@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use records::statement::{Command, Text};
 use records::{Db, Engine, Error, Result, args};
 use testkit::scaled;
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{
     ADD, COUNT, GET, Gate, Ground, PATIENCE, SET, STEP, add, assert_error, eventually, on_both_engines,
-    tx_add,
+    started, tx_add,
 };
 
 on_both_engines!(
@@ -35,7 +35,8 @@ async fn a_refusal_leaves_its_neighbours(ground: Ground) {
             })
         })
     });
-    let answers: Vec<Result<u64>> = join_all(writes).await;
+    // Enough to fill a group, and fewer than the queue and the pool's patience hold.
+    let answers: Vec<Result<u64>> = stream::iter(writes).buffered(256).collect().await;
     for (n, answer) in answers.into_iter().enumerate() {
         match n % 10 {
             9 => assert_error!(answer, Error::Constraint { .. }),
@@ -178,13 +179,13 @@ async fn close_keeps_what_it_answered(ground: Ground) {
     let ids: Vec<String> = (0..50).map(|n| format!("{n:02}")).collect();
     let writes = async {
         gate.reached().await;
-        join_all(ids.iter().map(|id| add(&ground.db, id, 1))).await
+        let begun = started(ids.iter().map(|id| add(&ground.db, id, 1))).await;
+        let closing = async {
+            tokio::join!(ground.db.close(), async { gate.open() });
+        };
+        tokio::join!(begun, closing).0
     };
-    let closing = async {
-        gate.reached().await;
-        tokio::join!(ground.db.close(), async { gate.open() });
-    };
-    let (held, answers, ()) = tokio::join!(held, writes, closing);
+    let (held, answers) = tokio::join!(held, writes);
     held.unwrap();
     let answered = answers.iter().filter(|answer| answer.is_ok()).count();
     if ground.engine == Engine::Sqlite {

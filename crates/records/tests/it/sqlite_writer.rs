@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use records::{Db, Engine, Error, Result};
 
-use crate::support::{Gate, Ground, add, tx_add};
+use crate::support::{Gate, Ground, add, started, tx_add};
 
 /// A unit that holds the writer until the gate is opened.
 async fn hold(db: &Db, gate: &Arc<Gate>) -> Result<()> {
@@ -26,15 +25,11 @@ async fn queued(ground: &Ground, units: usize) -> Vec<Result<()>> {
     let ids: Vec<String> = (0..units).map(|n| format!("{n:05}")).collect();
     let writes = async {
         gate.reached().await;
-        join_all(ids.iter().map(|id| add(&ground.db, id, 1))).await
-    };
-    let open = async {
-        gate.reached().await;
-        // The writes above are polled first, and queue up at their first poll.
-        tokio::task::yield_now().await;
+        let queued = started(ids.iter().map(|id| add(&ground.db, id, 1))).await;
         gate.open();
+        queued.await
     };
-    let (held, answers, ()) = tokio::join!(hold(&ground.db, &gate), writes, open);
+    let (held, answers) = tokio::join!(hold(&ground.db, &gate), writes);
     held.unwrap();
     answers
 }

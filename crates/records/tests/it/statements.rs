@@ -94,7 +94,7 @@ struct Prepared {
 
 fn prepare_lite(conn: &rusqlite::Connection, text: &str) -> rusqlite::Result<Prepared> {
     let statement = conn.prepare(text)?;
-    let columns = statement.column_names().into_iter().map(String::from).collect();
+    let columns = statement.column_names().map(String::from).collect();
     Ok(Prepared { parameters: statement.parameter_count(), columns })
 }
 

@@ -1,18 +1,25 @@
 //! Ground to stand on: migrated records on either engine, a few tables to break, and ways to wait.
 
+use std::future::poll_fn;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use domain::Timestamp;
+use futures_util::future::join_all;
 use records::statement::{Command, Query, Text};
 use records::{Db, Engine, Result, args, migrate, row};
 use tempfile::TempDir;
 use testkit::postgres::Postgres;
+use tokio::task::unconstrained;
 
 /// The hour of every test that does not care.
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_773_847_800_000_000);
 pub(crate) const SCHEMA: &str = "countersign";
+/// Why a unit that swallowed an error is refused. Its other misbehaviours must not pass for it: a check of the
+/// test that fails inside a unit is a panic, and that is one of them.
+pub(crate) const WENT_ON: &str = "it went on after a failed statement";
 /// How long anything may take on a machine that is busy building.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -231,6 +238,21 @@ impl Gate {
 
     pub(crate) fn open(&self) {
         self.opened.store(true, Ordering::Release);
+    }
+}
+
+/// Starts units together: when this is done each has been polled, and on SQLite stands in the writer's queue.
+pub(crate) async fn started<F: Future>(
+    units: impl IntoIterator<Item = F>,
+) -> impl Future<Output = Vec<F::Output>> {
+    // Unconstrained, because tokio would else have the task pause after a hundred and some.
+    let mut all = Box::pin(unconstrained(join_all(units)));
+    let early = poll_fn(|context| Poll::Ready(all.as_mut().poll(context))).await;
+    async move {
+        match early {
+            Poll::Ready(answers) => answers,
+            Poll::Pending => all.await,
+        }
     }
 }
 

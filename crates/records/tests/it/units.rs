@@ -8,8 +8,8 @@ use records::statement::{Command, Text};
 use records::{Db, Engine, Error, Result, args};
 
 use crate::support::{
-    ADD, ADD_CHILD, ADD_TAGGED, COUNT, GET, Gate, Ground, SET, STEP, add, assert_error, on_both_engines,
-    tx_add,
+    ADD, ADD_CHILD, ADD_TAGGED, COUNT, GET, Gate, Ground, SET, STEP, WENT_ON, add, assert_error,
+    on_both_engines, tx_add,
 };
 
 on_both_engines!(
@@ -88,7 +88,7 @@ async fn a_failed_statement_poisons_the_unit(ground: Ground) {
             })
         })
         .await;
-    assert_error!(executed, Error::Misbehaved(_));
+    assert_error!(executed, Error::Misbehaved(WENT_ON));
     let pushed: Result<()> = ground
         .db
         .write((), |tx, ()| {
@@ -102,7 +102,7 @@ async fn a_failed_statement_poisons_the_unit(ground: Ground) {
             })
         })
         .await;
-    assert_error!(pushed, Error::Misbehaved(_));
+    assert_error!(pushed, Error::Misbehaved(WENT_ON));
     let raced: Result<()> = ground
         .db
         .write((), |tx, ()| {
@@ -116,7 +116,7 @@ async fn a_failed_statement_poisons_the_unit(ground: Ground) {
             })
         })
         .await;
-    assert_error!(raced, Error::Misbehaved(_));
+    assert_error!(raced, Error::Misbehaved(WENT_ON));
     assert_eq!(ground.ids().await, ["a"]);
 }
 

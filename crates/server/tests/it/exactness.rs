@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use testkit::{TestHub, on_each_engine};
+use testkit::{TestHub, on_each_engine, scaled};
 
 use crate::backdoor::suspend;
 use crate::support::{eventually, expect, get, mint, send};
 
 const TASKS: usize = 32;
+/// Keys revoked one after the other, at full scale.
+const ROUNDS: usize = 80;
 /// Requests each task makes after the end, to be sure.
 const AFTER: usize = 5;
 
@@ -41,6 +43,13 @@ async fn hammer(hub: &TestHub, key: &str, watch: &Watch) {
 async fn ends_exactly(hub: &TestHub, key: &str, end: impl AsyncFnOnce()) {
     let watch = Watch::default();
     let hammering = join_all((0..TASKS).map(|_| hammer(hub, key, &watch)));
+    // Changes of identity empty the cache again and again, so that some request is always loading.
+    let stirring = async {
+        while !watch.ended.load(Ordering::SeqCst) {
+            let other = mint(hub, &hub.admin_key, json!({"name": "bystander"})).await;
+            expect(hub.admin("DELETE", &format!("/api/v1/api-keys/{}", other.id)), 204).await;
+        }
+    };
     let ending = async {
         eventually("a few hundred requests", async || {
             (watch.passed.load(Ordering::SeqCst) > 300).then_some(())
@@ -49,16 +58,18 @@ async fn ends_exactly(hub: &TestHub, key: &str, end: impl AsyncFnOnce()) {
         end().await;
         watch.ended.store(true, Ordering::SeqCst);
     };
-    tokio::join!(hammering, ending);
+    tokio::join!(hammering, stirring, ending);
     assert_eq!(watch.passed_after.load(Ordering::SeqCst), 0, "requests passed with a key that had ended");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_request_passes_after_a_revocation() {
     on_each_engine(async |hub| {
-        let key = mint(&hub, &hub.admin_key, json!({"name": "busy"})).await;
-        let path = format!("/api/v1/api-keys/{}", key.id);
-        ends_exactly(&hub, &key.key, async || drop(expect(hub.admin("DELETE", &path), 204).await)).await;
+        for _ in 0..scaled(ROUNDS) {
+            let key = mint(&hub, &hub.admin_key, json!({"name": "busy"})).await;
+            let path = format!("/api/v1/api-keys/{}", key.id);
+            ends_exactly(&hub, &key.key, async || drop(expect(hub.admin("DELETE", &path), 204).await)).await;
+        }
     })
     .await;
 }

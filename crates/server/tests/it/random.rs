@@ -67,6 +67,19 @@ const SCALARS: &[&str] = &[
     "\"'; DROP TABLE accounts; --\"",
     "\"../../etc/passwd\"",
 ];
+/// Strings that are good JSON, whatever else they are.
+const STRINGS: &[&str] = &[
+    "\"ci 7\"",
+    "\"é😀\"",
+    "\"\\ud83d\\ude00\"",
+    "\"\u{202e}\u{200b}\"",
+    "\"2099-01-01T00:00:00Z\"",
+    "\"'; DROP TABLE accounts; --\"",
+    "\"\\n\"",
+    "\"   \"",
+    "\"\\\\u0000\"",
+    "\"\u{fffd}\u{ffff}\"",
+];
 const NAMES: &[&str] = &[
     "name",
     "scopes",
@@ -110,16 +123,34 @@ fn member(random: &mut Random, depth: usize) -> String {
     format!("\"{}\": {}", random.pick(NAMES), tree(random, depth))
 }
 
-/// A body: a random tree, or a good body that something happened to.
+/// A body: a random tree, a good body with other values in it, or one that something happened to.
 pub(crate) fn body(random: &mut Random, good: &str) -> Vec<u8> {
-    if random.below(3) == 0 {
-        return tree(random, 6).into_bytes();
+    match random.below(3) {
+        0 => tree(random, 6).into_bytes(),
+        1 => exchanged(random, good).into_bytes(),
+        _ => {
+            let mut text = good.as_bytes().to_vec();
+            for _ in 0..=random.below(3) {
+                mutate(random, &mut text);
+            }
+            text
+        }
     }
-    let mut text = good.as_bytes().to_vec();
-    for _ in 0..=random.below(3) {
-        mutate(random, &mut text);
+}
+
+/// The members of a good body, some with other values, some left out.
+fn exchanged(random: &mut Random, good: &str) -> String {
+    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(good).unwrap();
+    let mut texts = Vec::new();
+    for (name, value) in members {
+        match random.below(4) {
+            0 => texts.push(format!("\"{name}\": {value}")),
+            1 => texts.push(format!("\"{name}\": {}", tree(random, 2))),
+            2 => texts.push(format!("\"{name}\": {}", random.pick(STRINGS))),
+            _ => {}
+        }
     }
-    text
+    format!("{{{}}}", texts.join(", "))
 }
 
 fn mutate(random: &mut Random, text: &mut Vec<u8>) {

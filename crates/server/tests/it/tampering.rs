@@ -1,5 +1,6 @@
 //! Whoever changes the trail behind the hub's back is found out, and what was changed is named.
 
+use domain::audit::AuditEntry;
 use hub::audit::sealer::seal_all;
 use serde_json::{Value, json};
 use testkit::{TestHub, on_each_engine};
@@ -65,6 +66,25 @@ async fn a_changed_byte_of_a_body_names_its_row() {
             backdoor.change(&put(&body)).await;
         }
         assert_whole(&hub, count).await;
+    })
+    .await;
+}
+
+/// A forger who knows the form, and a detail that stands in the body alone: only the seal knows better.
+#[tokio::test]
+async fn a_well_made_forgery_is_found() {
+    on_each_engine(async |hub| {
+        let rows = chain(&hub).await;
+        let backdoor = Backdoor::open(&hub).await;
+        let row = &rows[4];
+        let body = backdoor.read_bytes("body", &format!("FROM audit_logs WHERE id = '{row}'")).await;
+        let mut entry = AuditEntry::from_body(&body).unwrap();
+        entry.details.insert("name".into(), json!("nothing to see here"));
+        let forged = backdoor.bytes(&entry.body());
+        backdoor.change(&format!("UPDATE audit_logs SET body = {forged} WHERE id = '{row}'")).await;
+        let shown = get(&hub, &hub.admin_key, &format!("/api/v1/audit/{row}")).await;
+        assert_eq!(shown["details"]["name"], "nothing to see here");
+        assert_found(&hub, &[row, "was changed after seal"]).await;
     })
     .await;
 }

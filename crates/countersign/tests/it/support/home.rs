@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -121,9 +122,13 @@ impl Home {
     /// `serve` that must not come up: how it ended.
     #[track_caller]
     pub(crate) fn refused(&self) -> Ran {
-        let ran = self.start("127.0.0.1:0").ended(PATIENCE);
-        assert_eq!(ran.out, "", "a refused start says nothing on stdout");
-        ran
+        let mut process = self.start("127.0.0.1:0");
+        let deadline = Instant::now() + PATIENCE;
+        while !process.has_ended() && process.out().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(process.out(), "", "it started");
+        process.ended(PATIENCE)
     }
 
     /// The key of the first admin.
