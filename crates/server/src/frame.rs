@@ -91,7 +91,10 @@ fn asked_wait(query: Option<&str>) -> Duration {
 fn request_id(app: &App, headers: &HeaderMap) -> HeaderValue {
     let harmless = |value: &&HeaderValue| {
         let bytes = value.as_bytes();
-        (1..=CLIENT_REQUEST_ID_CHARS_MAX).contains(&bytes.len())
+        // The id is logged; a key sent in the wrong header must not be.
+        let is_key = bytes.windows(4).any(|window| window.eq_ignore_ascii_case(b"csk_"));
+        !is_key
+            && (1..=CLIENT_REQUEST_ID_CHARS_MAX).contains(&bytes.len())
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
     };
     headers.get(REQUEST_ID).filter(harmless).cloned().unwrap_or_else(|| {

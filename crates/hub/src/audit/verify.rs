@@ -123,8 +123,14 @@ pub async fn verify_now(hub: &Hub, caller: &Caller) -> Result<AuditCheck, HubErr
 
 async fn check_and_keep(hub: &Hub, chain: Chain) -> Result<AuditCheck, HubError> {
     let keys = hub.config.keys.verifying_keys();
-    let verdict = verify_chain(&hub.records, chain, &keys, None).await?;
-    let check = check_of(&verdict, hub.clock.now());
+    let now = hub.clock.now();
+    let check = match verify_chain(&hub.records, chain, &keys, None).await {
+        Ok(Ok(report)) => passed(&report, now),
+        Ok(Err(finding)) => found(finding.to_string(), now),
+        // A value that cannot even be read was not written by a hub.
+        Err(HubError::Records(error @ records::Error::BadRow { .. })) => found(error.to_string(), now),
+        Err(error) => return Err(error),
+    };
     if let Some(finding) = &check.finding {
         tracing::error!("the audit trail of {chain} is not what was sealed: {finding}");
     }
@@ -135,27 +141,28 @@ async fn check_and_keep(hub: &Hub, chain: Chain) -> Result<AuditCheck, HubError>
     Ok(check)
 }
 
-fn check_of(verdict: &Verdict, now: Timestamp) -> AuditCheck {
+fn passed(report: &Report, now: Timestamp) -> AuditCheck {
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    match verdict {
-        Ok(report) => AuditCheck {
-            ok: true,
-            finding: None,
-            seals: signed(report.seals),
-            rows: signed(report.rows),
-            unsealed: signed(report.unsealed),
-            head: report.head.map(|head| head.to_vec()),
-            updated_at: now,
-        },
-        Err(finding) => AuditCheck {
-            ok: false,
-            finding: Some(finding.to_string()),
-            seals: 0,
-            rows: 0,
-            unsealed: 0,
-            head: None,
-            updated_at: now,
-        },
+    AuditCheck {
+        ok: true,
+        finding: None,
+        seals: signed(report.seals),
+        rows: signed(report.rows),
+        unsealed: signed(report.unsealed),
+        head: report.head.map(|head| head.to_vec()),
+        updated_at: now,
+    }
+}
+
+fn found(finding: String, now: Timestamp) -> AuditCheck {
+    AuditCheck {
+        ok: false,
+        finding: Some(finding),
+        seals: 0,
+        rows: 0,
+        unsealed: 0,
+        head: None,
+        updated_at: now,
     }
 }
 

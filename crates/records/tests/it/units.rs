@@ -8,7 +8,7 @@ use records::statement::{Command, Text};
 use records::{Db, Engine, Error, Result, args};
 
 use crate::support::{
-    ADD, ADD_CHILD, ADD_TAGGED, COUNT, GET, Gate, Ground, SET, STEP, WENT_ON, add, assert_error,
+    ADD, ADD_CHILD, ADD_TAGGED, COUNT, GET, Gate, Ground, PATIENCE, SET, STEP, WENT_ON, add, assert_error,
     on_both_engines, tx_add,
 };
 
@@ -341,6 +341,8 @@ async fn a_read_cannot_write(ground: Ground) {
 /// Only SQLite can see it; there a unit that waits would stop every other writer.
 #[tokio::test]
 async fn a_unit_that_awaits_something_else_is_refused() {
+    /// It must not have passed before the first poll, however busy the machine is; nobody waits for it.
+    const LONG: Duration = PATIENCE;
     let ground = Ground::open(Engine::Sqlite).await;
     let yielded: Result<()> = ground
         .db
@@ -358,7 +360,7 @@ async fn a_unit_that_awaits_something_else_is_refused() {
         .write((), |tx, ()| {
             Box::pin(async move {
                 tx_add(tx, "slept", 1).await?;
-                tokio::time::sleep(Duration::from_millis(1)).await;
+                tokio::time::sleep(LONG).await;
                 Ok(())
             })
         })
@@ -370,7 +372,7 @@ async fn a_unit_that_awaits_something_else_is_refused() {
         .read((), |tx, ()| {
             Box::pin(async move {
                 tx.one(&COUNT, args![]).await?;
-                tokio::time::sleep(Duration::from_millis(1)).await;
+                tokio::time::sleep(LONG).await;
                 Ok(())
             })
         })
