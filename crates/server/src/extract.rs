@@ -97,6 +97,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
         require_json(request.headers())?;
         let bytes = whole_body(request).await?;
         let value = domain::json::parse(&bytes)?;
+        // serde would also fill a struct's fields from an array, in the order of their declaration.
+        if !value.is_object() {
+            return Err(Problem::field("", "the body must be an object"));
+        }
         let value = serde_path_to_error::deserialize(value).map_err(|error| mismatch(&error))?;
         Ok(Self { value, body_hash: sha256(&bytes) })
     }

@@ -12,6 +12,7 @@ use domain::{Id, Timestamp};
 use records::events::{self, Reader};
 use records::{Db, Engine, Error, Result, args};
 use serde_json::json;
+use testkit::postgres::Postgres;
 use testkit::scaled;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -236,7 +237,7 @@ async fn the_newest_number_is_never_forgotten(ground: Ground) {
 /// Two servers, one sequencer: who does not get to number does nothing, and does not wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_sequencer_steps_back() {
-    let ground = Ground::open(Engine::Postgres).await;
+    let ground = Ground::open_database(Postgres::shared()).await;
     append(&ground.db, vec![draft(1, None, NOW)]).await;
     let gate = Arc::new(crate::support::Gate::default());
     let first = ground.db.write(Arc::clone(&gate), |tx, gate| {

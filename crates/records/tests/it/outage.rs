@@ -78,7 +78,7 @@ async fn grows(what: &str, count: &AtomicUsize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost() {
     let mut server = Postgres::start();
-    let ground = Ground::open_postgres(&server).await;
+    let ground = Ground::open_database(&server).await;
     let load = Arc::new(Load::default());
     let mut writers = JoinSet::new();
     let mut readers = JoinSet::new();

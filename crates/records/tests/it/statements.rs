@@ -7,7 +7,7 @@ use std::path::Path;
 use records::Engine;
 use records::statement::{Registered, registered};
 
-use crate::support::{Ground, connect};
+use crate::support::Ground;
 
 /// Statements over tenants' tables that do not ask for one organization, each with the reason. An entry that is
 /// no longer needed fails the test.
@@ -107,7 +107,7 @@ async fn prepare_pg(client: &tokio_postgres::Client, text: &str) -> Result<Prepa
 #[tokio::test]
 async fn both_engines_prepare_every_statement_alike() {
     let (lite, pg) = (Ground::open(Engine::Sqlite).await, Ground::open(Engine::Postgres).await);
-    let (conn, client) = (rusqlite::Connection::open(lite.file()).unwrap(), connect(pg.url()).await);
+    let (conn, client) = (rusqlite::Connection::open(lite.file()).unwrap(), pg.connect().await);
     let mut problems = Vec::new();
     for statement in registered() {
         let name = name(statement);

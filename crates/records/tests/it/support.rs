@@ -2,7 +2,8 @@
 
 use std::future::poll_fn;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -84,15 +85,24 @@ pub(crate) struct Ground {
 
 enum Place {
     Directory(TempDir),
-    Url(String),
+    Schema { url: String, schema: String },
 }
 
 impl Ground {
     pub(crate) async fn open(engine: Engine) -> Self {
         match engine {
             Engine::Sqlite => Self::open_sqlite().await,
-            Engine::Postgres => Self::open_postgres(Postgres::shared()).await,
+            Engine::Postgres => Self::open_schema().await,
         }
+    }
+
+    /// A schema of its own in a database that is shared: much cheaper to make than a database.
+    async fn open_schema() -> Self {
+        static URL: OnceLock<String> = OnceLock::new();
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let url = URL.get_or_init(|| Postgres::shared().fresh_database());
+        let schema = format!("test_{}", MADE.fetch_add(1, Ordering::Relaxed));
+        Self::open_place(url.clone(), schema).await
     }
 
     async fn open_sqlite() -> Self {
@@ -103,11 +113,15 @@ impl Ground {
         Self { db, engine: Engine::Sqlite, place: Place::Directory(directory) }.with_tables().await
     }
 
-    pub(crate) async fn open_postgres(server: &Postgres) -> Self {
-        let url = server.fresh_database();
-        let db = Db::open_postgres(&url, SCHEMA).unwrap();
-        migrate::run_postgres(&db, SCHEMA, NOW).await.unwrap();
-        Self { db, engine: Engine::Postgres, place: Place::Url(url) }.with_tables().await
+    /// A database of its own, for what concerns the whole of one (advisory locks, a server that dies).
+    pub(crate) async fn open_database(server: &Postgres) -> Self {
+        Self::open_place(server.fresh_database(), SCHEMA.to_owned()).await
+    }
+
+    async fn open_place(url: String, schema: String) -> Self {
+        let db = Db::open_postgres(&url, &schema).unwrap();
+        migrate::run_postgres(&db, &schema, NOW).await.unwrap();
+        Self { db, engine: Engine::Postgres, place: Place::Schema { url, schema } }.with_tables().await
     }
 
     async fn with_tables(self) -> Self {
@@ -124,7 +138,7 @@ impl Ground {
     pub(crate) async fn behind_its_back(&self, sql: &str) {
         match self.engine {
             Engine::Sqlite => rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql).unwrap(),
-            Engine::Postgres => connect(self.url()).await.batch_execute(sql).await.unwrap(),
+            Engine::Postgres => self.connect().await.batch_execute(sql).await.unwrap(),
         }
     }
 
@@ -134,7 +148,7 @@ impl Ground {
             Engine::Sqlite => {
                 rusqlite::Connection::open(self.file()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
             }
-            Engine::Postgres => connect(self.url()).await.query_one(sql, &[]).await.unwrap().get(0),
+            Engine::Postgres => self.connect().await.query_one(sql, &[]).await.unwrap().get(0),
         }
     }
 
@@ -142,14 +156,14 @@ impl Ground {
     pub(crate) fn file(&self) -> PathBuf {
         match &self.place {
             Place::Directory(directory) => directory.path().join("countersign.db"),
-            Place::Url(url) => panic!("{url} is no file"),
+            Place::Schema { url, .. } => panic!("{url} is no file"),
         }
     }
 
-    /// The PostgreSQL database.
-    pub(crate) fn url(&self) -> &str {
+    /// A connection of the test's own to the PostgreSQL schema.
+    pub(crate) async fn connect(&self) -> tokio_postgres::Client {
         match &self.place {
-            Place::Url(url) => url,
+            Place::Schema { url, schema } => connect(url, schema).await,
             Place::Directory(directory) => panic!("{} is no server", directory.path().display()),
         }
     }
@@ -180,10 +194,10 @@ pub(crate) async fn tx_add(tx: &mut records::Tx, id: &str, n: i64) -> Result<()>
     tx.exec(&ADD, args![id, n]).await.map(drop)
 }
 
-/// A connection of the test's own to a database of the records.
-pub(crate) async fn connect(url: &str) -> tokio_postgres::Client {
+/// A connection that the records do not know of.
+pub(crate) async fn connect(url: &str, schema: &str) -> tokio_postgres::Client {
     let mut config: tokio_postgres::Config = url.parse().unwrap();
-    config.options(format!("-c search_path={SCHEMA}"));
+    config.options(format!("-c search_path={schema}"));
     let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
     #[expect(clippy::disallowed_methods, reason = "it ends with the test's runtime, or with its client")]
     drop(tokio::spawn(connection));

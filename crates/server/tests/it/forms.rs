@@ -63,6 +63,7 @@ fn bad_texts() -> Vec<(&'static str, Vec<u8>, u16, &'static str)> {
         ("deep and not closed", "[".repeat(500_000).into_bytes(), 400, "MALFORMED_BODY"),
         ("64 deep", text(&nested(64)), 422, "VALIDATION_FAILED"),
         ("an array", text("[]"), 422, "VALIDATION_FAILED"),
+        ("values without their names", text(r#"[null, "ci"]"#), 422, "VALIDATION_FAILED"),
         ("a number", text("1"), 422, "VALIDATION_FAILED"),
         ("null", text("null"), 422, "VALIDATION_FAILED"),
         ("a field nobody knows", text(r#"{"nobody_knows": 1}"#), 422, "VALIDATION_FAILED"),

@@ -18,7 +18,7 @@ async fn the_second_run_changes_nothing() {
     assert!(!is_current(&db).await.unwrap());
     assert_eq!(run_postgres(&db, SCHEMA, NOW).await.unwrap(), 1);
     assert!(is_current(&db).await.unwrap());
-    let client = connect(&url).await;
+    let client = connect(&url, SCHEMA).await;
     let objects = "SELECT count(*), max(oid) FROM pg_class";
     let before = client.query_one(objects, &[]).await.unwrap();
     assert_eq!(run_postgres(&db, SCHEMA, NOW).await.unwrap(), 0);
@@ -37,7 +37,7 @@ async fn of_many_hubs_one_migrates() {
     // Nobody keeps the lock: it belongs to a session, and sessions go back to the pool.
     let locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM \
                  pg_database WHERE datname = current_database())";
-    assert_eq!(connect(&url).await.query_one(locks, &[]).await.unwrap().get::<_, i64>(0), 0);
+    assert_eq!(connect(&url, SCHEMA).await.query_one(locks, &[]).await.unwrap().get::<_, i64>(0), 0);
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_schema_from_the_future_is_refused() {
     let url = Postgres::shared().fresh_database();
     let db = open(&url);
     run_postgres(&db, SCHEMA, NOW).await.unwrap();
-    let client = connect(&url).await;
+    let client = connect(&url, SCHEMA).await;
     let add = async |number: i64, release: i64| {
         let row = format!("INSERT INTO schema_migrations VALUES ({number}, {release}, 'later', 'x', now())");
         client.batch_execute(&row).await.unwrap();
@@ -65,7 +65,7 @@ async fn a_schema_from_the_future_is_refused() {
 async fn a_migration_that_fails_leaves_nothing() {
     let url = Postgres::shared().fresh_database();
     let db = open(&url);
-    let client = connect(&url).await;
+    let client = connect(&url, SCHEMA).await;
     client.batch_execute("CREATE SCHEMA countersign; CREATE TABLE jobs (n INT)").await.unwrap();
     for _ in 0..2 {
         assert_error!(run_postgres(&db, SCHEMA, NOW).await, Error::Refused(said) if said.contains("jobs"));

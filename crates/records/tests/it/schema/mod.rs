@@ -11,7 +11,7 @@ use catalogue::{Catalogue, Table};
 use expected::{ExpectedTable, Null, TABLES};
 use records::Engine;
 
-use crate::support::{Ground, connect};
+use crate::support::Ground;
 
 /// Tables that are not the product's records: the ledger of migrations, and those of this suite.
 const OTHERS: [&str; 3] = ["schema_migrations", "things", "kinds"];
@@ -20,7 +20,7 @@ async fn catalogue(engine: Engine) -> Catalogue {
     let ground = Ground::open(engine).await;
     match engine {
         Engine::Sqlite => catalogue::of_sqlite(&ground.file()),
-        Engine::Postgres => catalogue::of_postgres(&connect(ground.url()).await).await,
+        Engine::Postgres => catalogue::of_postgres(&ground.connect().await).await,
     }
 }
 
