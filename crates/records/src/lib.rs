@@ -1,9 +1,9 @@
 //! The truth, in SQL: one text for SQLite and PostgreSQL, one unit of work, one file per noun.
 //!
 //! Layout: [`db`] (what the hub calls), [`tx`] (what a unit is given), `sqlite` and `postgres` (the two
-//! engines), [`statement`], [`value`] and [`row`] (text in, values in, rows out), [`migrate`], then the nouns.
+//! engines), [`mod@statement`], [`value`] and [`mod@row`] (text in, values in, rows out), [`migrate`], then the nouns.
 //!
-//! To add a statement: write it with [`statement!`](crate::statement) in its noun's file. It is registered by that, and a test
+//! To add a statement: write it with [`statement!`] in its noun's file. It is registered by that, and a test
 //! PREPAREs it on both engines. To add a column: add a migration, never edit one that was merged.
 //!
 //! **Invariant:** no rules in SQL; a unit loads, `domain` decides, the unit saves.
