@@ -1,2 +1,123 @@
-//! Binary.
-fn main() {}
+//! The measurements of docs/benchmarks.md; `cargo xtask bench` builds for release and runs them.
+//!
+//! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
+//! * [`records_sqlite`], [`records_postgres`], [`me`] and [`start`] are the measurements, one file each.
+//! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
+//! * [`closed_loop`] drives any of them, [`http`] is the load generator's client, [`echo`] the server that
+//!   `me` is compared with, [`programs`] starts the servers, [`machine`] reads /proc, [`figures`] is the table.
+//!
+//! To add a measurement: a file with a `measure` that returns rows, a variant of [`Name`], its line in
+//! [`measure`], and its part in docs/benchmarks.md.
+//!
+//! **Invariant:** what is compared runs in turns, in one run, on data made anew each time.
+//! **Invariant:** a miss is printed like a hit; nothing here ends early because a figure is bad.
+
+#![expect(clippy::print_stdout, reason = "the table is what this program is for")]
+#![expect(clippy::print_stderr, reason = "a run takes minutes, and the person who waits should see it move")]
+
+mod calibration;
+mod closed_loop;
+mod decisions;
+mod echo;
+mod figures;
+mod http;
+mod machine;
+mod me;
+mod programs;
+mod records_postgres;
+mod records_sqlite;
+mod start;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, ValueEnum};
+use hub::clock::{Clock as _, SystemClock};
+use tokio::runtime::Runtime;
+
+use crate::calibration::Calibration;
+use crate::figures::Row;
+
+/// How often each figure is measured; the table shows the median and the range.
+const ROUNDS: usize = 3;
+
+/// Measures what docs/benchmarks.md promises.
+#[derive(Parser)]
+struct Arguments {
+    /// Which measurements; all of them when none is named
+    names: Vec<Name>,
+    /// Seconds of each timed run; shorter is for trying out the measurement, not for figures
+    #[arg(long, env = "COUNTERSIGN_BENCH_SECONDS", default_value_t = 3.0)]
+    seconds: f64,
+    /// Serve the JSON echo that others are compared with, until killed
+    #[arg(long, hide = true)]
+    echo_server: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Name {
+    RecordsSqlite,
+    RecordsPostgres,
+    Me,
+    Start,
+}
+
+/// What every measurement is given.
+pub(crate) struct Bench {
+    runtime: Runtime,
+    /// Of one timed run.
+    duration: Duration,
+    /// On the disk that the calibration looked at; everything in it goes with the run.
+    scratch: tempfile::TempDir,
+}
+
+impl Bench {
+    fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if arguments.echo_server {
+        return runtime.block_on(echo::serve());
+    }
+    let bench = Bench {
+        runtime,
+        duration: Duration::from_secs_f64(arguments.seconds),
+        scratch: tempfile::Builder::new().prefix("countersign-bench-").tempdir()?,
+    };
+    let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
+    let day = SystemClock::default().now().to_string();
+    println!("{}, {}\n", day.split('T').next().unwrap_or_default(), machine::described()?);
+    let before = Calibration::take(&bench)?;
+    println!("calibration before: {before}");
+    let mut rows = Vec::new();
+    for &name in names {
+        rows.extend(measure(&bench, name)?);
+    }
+    let after = Calibration::take(&bench)?;
+    println!("calibration after:  {after}\n\n{}", calibration::judged(&before, &after));
+    println!("\n{}", figures::table(&rows));
+    Ok(())
+}
+
+fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
+    let named = name.to_possible_value();
+    let named = named.as_ref().map_or("", |value| value.get_name());
+    progress(named);
+    match name {
+        Name::RecordsSqlite => records_sqlite::measure(bench),
+        Name::RecordsPostgres => records_postgres::measure(bench),
+        Name::Me => me::measure(bench),
+        Name::Start => start::measure(bench),
+    }
+    .with_context(|| format!("measuring {named}"))
+}
+
+/// Tells whoever waits where we are; the table comes last.
+pub(crate) fn progress(text: &str) {
+    eprintln!("{text}");
+}

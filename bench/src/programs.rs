@@ -1,0 +1,109 @@
+//! The servers under measurement, as processes of their own.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Bench;
+use crate::echo::LISTENING;
+use crate::http::Target;
+
+/// A running server; it is stopped when this is dropped.
+pub(crate) struct Program {
+    child: Child,
+    pub(crate) target: Target,
+    /// When it was started.
+    pub(crate) began: Instant,
+    /// Held, because a server whose output nobody reads may be told so.
+    _output: BufReader<ChildStdout>,
+    data: Option<tempfile::TempDir>,
+}
+
+impl Program {
+    /// The product on an empty directory, without rate limits, otherwise as it comes.
+    pub(crate) fn countersign(bench: &Bench) -> Result<Self> {
+        let data = tempfile::tempdir_in(bench.scratch())?;
+        let mut command = Command::new(beside_us("countersign")?);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path().join("data"));
+        command.env_clear().env("COUNTERSIGN_RATE_LIMIT", "0");
+        Self::start(command, bench, Some(data))
+    }
+
+    /// The bare echo.
+    pub(crate) fn echo(bench: &Bench) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("--echo-server").env_clear();
+        Self::start(command, bench, None)
+    }
+
+    fn start(mut command: Command, bench: &Bench, data: Option<tempfile::TempDir>) -> Result<Self> {
+        let log = bench.scratch().join("log");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        let began = Instant::now();
+        let mut child = command.spawn().context("a server cannot be started")?;
+        let mut output = BufReader::new(child.stdout.take().context("a server without output")?);
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        let Some(address) = address_in(&line) else {
+            drop(child.kill());
+            drop(child.wait());
+            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            bail!("a server did not start; it printed {line:?} and logged:\n{said}");
+        };
+        let target = Target { address, pid: child.id() };
+        Ok(Self { child, target, began, _output: output, data })
+    }
+
+    /// The key of the first admin.
+    pub(crate) fn admin_key(&self) -> Result<String> {
+        let data = self.data.as_ref().context("only the product has keys")?;
+        let key = std::fs::read_to_string(data.path().join("data/admin.key"))?;
+        Ok(key.trim().to_owned())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let asked = pid.is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok());
+        if !asked {
+            drop(self.child.kill());
+        }
+        drop(self.child.wait());
+    }
+}
+
+fn address_in(line: &str) -> Option<SocketAddr> {
+    line.split_once(LISTENING)?.1.trim().parse().ok()
+}
+
+/// The product as it was built with us.
+fn beside_us(name: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let path = own.parent().unwrap_or(Path::new(".")).join(name);
+    anyhow::ensure!(
+        path.is_file(),
+        "there is no `{name}` beside this program: start me as `cargo xtask bench`"
+    );
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_says_where_a_server_is() {
+        let line =
+            "countersign 1.0: records SQLite, coordination local, listening on http://127.0.0.1:8000\n";
+        assert_eq!(address_in(line), Some(([127, 0, 0, 1], 8000).into()));
+        assert_eq!(address_in("listening on http://nowhere"), None);
+        assert_eq!(address_in(""), None);
+    }
+}
