@@ -5,4 +5,5 @@
 mod blobs;
 mod jobs;
 mod keys;
+mod suspension;
 mod twins;
