@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
@@ -117,6 +119,8 @@ fn render(response: &mut Response<Body>, mut problem: Problem, path: &str, id: &
     problem.body.request_id = id.to_str().unwrap_or_default().to_owned();
     let json = serde_json::to_vec(&problem.body).unwrap_or_default();
     *response.body_mut() = Body::from(json);
+    // The router has counted the empty body a problem travels with.
+    response.headers_mut().remove(CONTENT_LENGTH);
     response.headers_mut().extend(problem.headers);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
 }

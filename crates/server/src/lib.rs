@@ -19,12 +19,14 @@ pub mod routes;
 pub mod telemetry;
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use hub::Hub;
 use ipnet::IpNet;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
@@ -45,11 +47,21 @@ pub struct Options {
     pub connections_max: usize,
 }
 
-/// What handlers share.
+/// What handlers share. One count, because the routes are cloned for every request.
 #[derive(Clone)]
-pub(crate) struct App {
+pub(crate) struct App(Arc<Shared>);
+
+pub(crate) struct Shared {
     pub(crate) hub: Hub,
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Options,
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
 }
 
 /// The address a connection comes from.
@@ -58,17 +70,22 @@ pub struct Peer(pub SocketAddr);
 
 /// The whole HTTP interface of a hub.
 pub fn router(hub: Hub, options: Options) -> Router {
-    let app = App { hub, options: Arc::new(options) };
+    let app = App(Arc::new(Shared { hub, options }));
     let (router, api) = routes::mounted(&app);
     let documents = openapi::documents(api, app.options.docs);
-    Router::new()
+    let routes = Router::new()
         .merge(router)
         .merge(documents)
         .fallback(api::fallback::not_found)
         .method_not_allowed_fallback(api::fallback::method_not_allowed)
-        .layer(CatchPanicLayer::custom(problem::of_panic))
-        .layer(from_fn(frame::limit_time))
-        .layer(from_fn_with_state(app.clone(), frame::around))
+        .with_state(app.clone());
+    // Once around all routes: `Router::layer` would put a copy of each layer around every route, and copy them all
+    // with every request.
+    let framed = ServiceBuilder::new()
         .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(COMPRESSED_FROM_BYTES)))
-        .with_state(app)
+        .layer(from_fn_with_state(app, frame::around))
+        .layer(from_fn(frame::limit_time))
+        .layer(CatchPanicLayer::custom(problem::of_panic))
+        .service(routes);
+    Router::new().fallback_service(framed)
 }
