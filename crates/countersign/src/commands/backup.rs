@@ -103,3 +103,18 @@ impl Drop for Scratch {
         drop(std::fs::remove_dir_all(&self.0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_a_backup_needs_on_the_way_is_nobody_elses_to_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let scratch = Scratch::beside(&dir.path().join("backup.tar")).unwrap();
+        let mode = std::fs::metadata(&scratch.0).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{mode:o}");
+    }
+}

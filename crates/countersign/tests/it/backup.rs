@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{AfterError, Home, Kind, Process, Writers, assert_all_there, on_sqlite, until};
+use crate::support::{AfterError, Home, Kind, Writers, assert_all_there, on_sqlite};
 
 const WRITERS: usize = 16;
 const EPOCHS_SKIPPED: i64 = 1000;
@@ -109,25 +109,6 @@ async fn what_is_no_backup_leaves_nothing_behind() {
         assert!(!other.data.exists(), "{what}");
         assert!(!other.beside("evil").exists(), "{what}");
     }
-}
-
-/// A key file that is a pipe holds the program in the middle of its work, where it can be looked at.
-#[tokio::test]
-async fn what_a_backup_needs_on_the_way_is_nobody_elses_to_read() {
-    let home = Home::on(Kind::Sqlite);
-    home.serve().await.stop();
-    fs::remove_file(home.key_file("secrets.key")).unwrap();
-    let fifo = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, home.key_file("secrets.key"), fifo, 0o600.into(), 0).unwrap();
-    let (data, file) = (home.data.display().to_string(), home.beside("backup.tar"));
-    let backup = Process::start(home.command(&["backup", &file.display().to_string(), "--data", &data]));
-    let copy = home.beside("backup.tar.parts").join("countersign.db");
-    until("the copy is there", async || copy.exists()).await;
-    for path in [copy.parent().unwrap(), &file] {
-        let mode = fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o077, 0, "{}: {mode:o}", path.display());
-    }
-    drop(backup);
 }
 
 #[tokio::test]
