@@ -232,6 +232,14 @@ impl HttpConfig {
     }
 }
 
+impl HttpConfig {
+    /// Whether people reach the hub on its own machine without TLS: only then may a login travel in the clear.
+    pub(crate) fn is_plain_and_local(&self) -> bool {
+        let has_tls = self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+        self.listen.ip().is_loopback() && !has_tls
+    }
+}
+
 impl LogConfig {
     fn read(values: &mut Values<'_>) -> Option<Self> {
         let format = values.get(&setting::LOG_FORMAT);

@@ -97,6 +97,43 @@ pub struct Account {
     pub updated_at: Timestamp,
 }
 
+/// How many words of a name people are found by.
+const SEARCHED_WORDS_MAX: usize = 8;
+
+/// One text an account is found by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SearchName {
+    /// Lower case; bytes, so that every database compares them alike.
+    pub name: Vec<u8>,
+    /// Whether this is the whole name, which lists are sorted by.
+    pub whole: bool,
+}
+
+impl Account {
+    /// What the account is found by: its name from the beginning of any word, and its e-mail.
+    #[must_use]
+    pub fn search_names(&self) -> Vec<SearchName> {
+        let folded = folded(&self.display_name);
+        let starts = folded.char_indices().filter(|(at, _)| *at == 0 || folded[..*at].ends_with(' '));
+        let words = starts.take(SEARCHED_WORDS_MAX).map(|(at, _)| &folded[at..]);
+        let mut names: Vec<SearchName> = words
+            .chain([self.email.as_str()])
+            .enumerate()
+            .map(|(index, text)| SearchName { name: text.as_bytes().to_vec(), whole: index == 0 })
+            .collect();
+        // The whole name stands before anything equal to it.
+        names.sort_by(|left, right| (&left.name, right.whole).cmp(&(&right.name, left.whole)));
+        names.dedup_by(|later, kept| later.name == kept.name);
+        names
+    }
+}
+
+/// Text as it is compared in searches: lower case, one space between words.
+#[must_use]
+pub fn folded(text: &str) -> String {
+    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,5 +148,39 @@ mod tests {
         }
         assert!("Admin".parse::<AccessLevel>().is_err());
         assert!("".parse::<AccountStatus>().is_err());
+    }
+
+    fn found_by(display_name: &str, email: &str) -> Vec<(String, bool)> {
+        let at = Timestamp::from_micros(0);
+        let account = Account {
+            id: Id::new(uuid::Uuid::from_u128(1)),
+            email: email.to_owned(),
+            display_name: display_name.to_owned(),
+            gitea_username: None,
+            access_level: AccessLevel::User,
+            status: AccountStatus::Active,
+            home_org_id: None,
+            created_at: at,
+            updated_at: at,
+        };
+        let names = account.search_names().into_iter();
+        names.map(|found| (String::from_utf8(found.name).unwrap(), found.whole)).collect()
+    }
+
+    #[test]
+    fn people_are_found_by_each_word_of_their_name_and_by_e_mail() {
+        let names = found_by("  Ada  KING Lovelace ", "ada@example.org");
+        let expected = [
+            ("ada king lovelace", true),
+            ("ada@example.org", false),
+            ("king lovelace", false),
+            ("lovelace", false),
+        ];
+        assert!(names.iter().map(|(name, whole)| (name.as_str(), *whole)).eq(expected), "{names:?}");
+        assert_eq!(found_by("a@b", "a@b"), [("a@b".to_owned(), true)]);
+        assert_eq!(found_by("z z", "z z")[1], ("z z".to_owned(), true), "the whole name is never lost");
+        let long = "x ".repeat(100);
+        assert_eq!(found_by(&long, "a@b").len(), SEARCHED_WORDS_MAX + 1);
+        assert_eq!(found_by(&long, "a@b").iter().filter(|(_, whole)| *whole).count(), 1);
     }
 }

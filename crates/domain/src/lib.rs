@@ -8,6 +8,7 @@
 //! their tests.
 
 pub mod accounts;
+pub mod agents;
 pub mod api_keys;
 pub mod audit;
 pub mod blobs;
@@ -19,9 +20,12 @@ pub mod idempotency;
 pub mod jobs;
 pub mod json;
 pub mod limits;
+pub mod login_sessions;
 pub mod minting;
 pub mod organizations;
 pub mod permissions;
+pub mod roles;
+pub mod secrets;
 pub mod settings;
 pub mod subject;
 pub mod text;

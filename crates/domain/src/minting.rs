@@ -17,6 +17,8 @@ pub struct MintFacts<'a> {
     pub owner: Id<Account>,
     /// Whether that account belongs to the organization.
     pub owner_is_member: bool,
+    /// Whether that account is an agent that belongs to who asks.
+    pub owner_is_minters_agent: bool,
     /// Whether that account has, or ever had, a credential.
     pub owner_has_credential: bool,
 }
@@ -25,7 +27,10 @@ pub struct MintFacts<'a> {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MintRefusal {
     /// Another person's key.
-    #[error("everybody mints their own keys; an admin mints only the first one of an account that has none")]
+    #[error(
+        "everybody mints their own keys and those of their agents; an admin mints only the first one of an account \
+             that has none"
+    )]
     NotYours,
     /// Another person's key, and they have one already.
     #[error("this account has had a credential already: only its owner mints another")]
@@ -40,7 +45,7 @@ pub enum MintRefusal {
 
 /// Whether a key with these scopes may be minted.
 pub fn may_mint(facts: &MintFacts<'_>, scopes: Option<&[String]>) -> Result<(), MintRefusal> {
-    if facts.minter != facts.owner {
+    if facts.minter != facts.owner && !facts.owner_is_minters_agent {
         if !facts.minter_is_org_admin {
             return Err(MintRefusal::NotYours);
         }
@@ -94,6 +99,7 @@ mod tests {
             minter_scopes: None,
             owner,
             owner_is_member: true,
+            owner_is_minters_agent: false,
             owner_has_credential: false,
         }
     }
@@ -109,6 +115,19 @@ mod tests {
         assert_eq!(may_mint(&own, None), Ok(()));
         let stranger = MintFacts { owner_is_member: false, ..facts(ADMIN) };
         assert_eq!(may_mint(&stranger, None), Err(MintRefusal::NotAMember));
+    }
+
+    #[test]
+    fn an_agents_owner_mints_its_keys() {
+        let owner = MintFacts {
+            minter_is_org_admin: false,
+            owner_is_minters_agent: true,
+            owner_has_credential: true,
+            ..facts(OTHER)
+        };
+        assert_eq!(may_mint(&owner, None), Ok(()));
+        let gone = MintFacts { owner_is_member: false, ..owner };
+        assert_eq!(may_mint(&gone, None), Err(MintRefusal::NotAMember));
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub struct Membership {
     pub account_id: Id<Account>,
     /// What the member is to it.
     pub membership_level: MembershipLevel,
+    /// Who decides in the member's place when the member cannot.
+    pub manager_id: Option<Id<Account>>,
     /// When it began.
     pub created_at: Timestamp,
     /// When it last changed.

@@ -38,6 +38,12 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
     }
 
+    /// This time, or the next instant after `earlier` where that is later: two changes never have one time.
+    #[must_use]
+    pub fn after(self, earlier: Self) -> Self {
+        Self(self.0.max(earlier.0.saturating_add(1)))
+    }
+
     /// How long after `earlier` this is; zero if it is not.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
@@ -67,6 +73,12 @@ impl FromStr for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_is_later_than_the_one_before_it() {
+        let at = Timestamp::from_micros;
+        assert_eq!((at(5).after(at(3)), at(5).after(at(5)), at(2).after(at(5))), (at(5), at(6), at(6)));
+    }
 
     #[test]
     fn text_has_six_digits_and_comes_back() {

@@ -8,7 +8,7 @@ use domain::permissions::{Capability, CapabilitySet};
 use domain::subject::Subject;
 use domain::{Id, Timestamp};
 
-use crate::identity::authenticate::Credential;
+use crate::identity::credential::Credential;
 use crate::{Hub, HubError};
 
 /// Where a request comes from.
@@ -25,9 +25,9 @@ pub struct Origin {
 /// An authenticated caller.
 #[derive(Clone)]
 pub struct Caller {
-    /// The key, its account, organization and membership, as they were when the request came in.
+    /// The key or login, its account, organization and membership, as they were when the request came in.
     pub credential: Arc<Credential>,
-    /// What the caller may do with this key.
+    /// What the caller may do with this credential.
     pub capabilities: CapabilitySet,
     /// Where the request comes from.
     pub origin: Origin,
@@ -39,17 +39,15 @@ impl Caller {
         if self.capabilities.contains(capability) {
             return Ok(());
         }
-        Err(HubError::Forbidden(format!(
-            "this needs the permission {}, which your key or your role does not have",
-            capability.as_str()
-        )))
+        Err(lacks(capability))
     }
 
     /// An audit row of something this caller does in its organization.
     #[must_use]
     pub fn entry(&self, hub: &Hub, action: &str, subject: Subject, now: Timestamp) -> AuditEntry {
         AuditEntry {
-            key_id: Some(self.credential.key.id),
+            key_id: self.credential.key_id(),
+            login_session_id: self.credential.login().map(|login| login.id.to_string()),
             ip: self.origin.ip.clone(),
             user_agent: self.origin.user_agent.clone(),
             ..plain_entry(
@@ -61,6 +59,14 @@ impl Caller {
             )
         }
     }
+}
+
+/// The refusal of somebody who may not do this.
+pub(crate) fn lacks(capability: Capability) -> HubError {
+    HubError::Forbidden(format!(
+        "this needs the permission {}, which your credential or your role does not have",
+        capability.as_str()
+    ))
 }
 
 /// An audit row with nothing but what every row has.

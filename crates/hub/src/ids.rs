@@ -1,7 +1,7 @@
 //! New ids and secrets, as a port.
 
 use domain::Id;
-use domain::api_keys::KeySecret;
+use domain::secrets::{Secret, SecretKind};
 use uuid::Uuid;
 
 /// Makes ids (names, never secrets).
@@ -39,7 +39,7 @@ pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
     Ok(bytes)
 }
 
-/// A new API key's secret.
-pub fn key_secret() -> Result<KeySecret, NoRandomness> {
-    Ok(KeySecret::from_bytes(&random()?))
+/// A new secret.
+pub fn secret(kind: SecretKind) -> Result<Secret, NoRandomness> {
+    Ok(Secret::from_bytes(kind, &random()?))
 }

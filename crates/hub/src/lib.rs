@@ -11,6 +11,7 @@ pub mod blobs;
 pub mod caller;
 pub mod clock;
 pub mod error;
+pub mod etag;
 pub mod events;
 pub mod health;
 pub mod idempotency;
@@ -45,7 +46,7 @@ pub use records::audit::checks::AuditCheck;
 pub use records::audit::rows::Filter as AuditFilter;
 
 use clock::Clock;
-use identity::authenticate::Credential;
+use identity::credential::Credential;
 use ids::Ids;
 use keys::HubKeys;
 use lifecycle::Lifecycle;

@@ -15,7 +15,7 @@ use records::{Tx, settings as rows};
 use serde_json::{Map, Value};
 
 use crate::identity::authenticate::confirm;
-use crate::{Caller, Hub, HubError, audit};
+use crate::{Caller, Hub, HubError, audit, etag};
 
 /// The organization's settings, cached exactly.
 pub async fn of(hub: &Hub, org: Id<Organization>) -> Result<Arc<Settings>, HubError> {
@@ -52,11 +52,6 @@ pub async fn get(hub: &Hub, caller: &Caller) -> Result<Arc<Settings>, HubError> 
     of(hub, caller.credential.organization.id).await
 }
 
-/// Whether an `If-Match` names this version; it may name several. Our tags hold no commas.
-fn lists(if_match: &str, etag: &str) -> bool {
-    if_match.split(',').any(|tag| tag.trim() == etag)
-}
-
 struct Change {
     caller: Caller,
     patch: Map<String, Value>,
@@ -85,11 +80,9 @@ async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Settings, HubError>
     // The organization's row is what concurrent changes queue at: most settings have no row of their own yet.
     // First of all, because two units that both share it could not both go on to change it.
     records::organizations::get_locked(tx, org).await?;
-    confirm(tx, &change.caller, change.now).await?;
+    confirm(tx, &change.caller, Capability::SettingsWrite, change.now).await?;
     let before = merged(rows::all(tx, org).await?)?;
-    if change.if_match.as_ref().is_some_and(|wanted| !lists(wanted, &etag(&before))) {
-        return Err(HubError::PreconditionFailed);
-    }
+    etag::require(change.if_match.as_deref(), &etag(&before))?;
     let changed = before.change(&change.patch).map_err(HubError::Invalid)?;
     let mut details = Map::new();
     for one in &changed.changes {

@@ -50,7 +50,8 @@ statement!(
 statement!(
     LIST: ApiKey = "SELECT id, org_id, owner_id, minted_by, name, prefix, scopes, enabled, revoked_at, expires_at, \
                     rotated_to_id, last_used_at, created_at, updated_at FROM api_keys WHERE org_id = $1"
-                   and ["owner_id = ?", "(created_at, id) < (?, ?)"]
+                   and ["(owner_id = ? OR owner_id IN (SELECT id FROM agents WHERE org_id = ? AND owner_id = ?))",
+                        "(created_at, id) < (?, ?)"]
                    then "ORDER BY created_at DESC, id DESC LIMIT ?"
 );
 statement!(
@@ -110,14 +111,19 @@ struct Any {
 }
 row!(Any { any_row });
 // Over all organizations: a credential anywhere is a credential of the account.
-statement!(ANY_OF: Any = "SELECT EXISTS (SELECT 1 FROM api_keys WHERE owner_id = $1) AS any_row");
+statement!(
+    ANY_OF: Any = "SELECT EXISTS (SELECT 1 FROM api_keys WHERE owner_id = $1) \
+                   OR EXISTS (SELECT 1 FROM passwords WHERE account_id = $1) \
+                   OR EXISTS (SELECT 1 FROM login_sessions WHERE account_id = $1) \
+                   OR EXISTS (SELECT 1 FROM external_identities WHERE account_id = $1) AS any_row"
+);
 
-/// Whether the account has, or ever had, a key.
-pub async fn any_of(tx: &mut Tx, owner: Id<Account>) -> Result<bool> {
+/// Whether the account has, or ever had, a credential of any kind.
+pub async fn any_credential_of(tx: &mut Tx, owner: Id<Account>) -> Result<bool> {
     Ok(tx.one(&ANY_OF, args![owner]).await?.any_row)
 }
 
-/// Keys of the organization (of one owner), newest first.
+/// Keys of the organization (of one owner and the owner's agents), newest first.
 pub async fn list(
     db: &Db,
     org: Id<Organization>,
@@ -127,7 +133,9 @@ pub async fn list(
 ) -> Result<Vec<ApiKey>> {
     let mut search = LIST.with(args![org]);
     if let Some(owner) = owner {
-        LIST.and(&mut search, "owner_id = ?", args![owner]);
+        let clause =
+            "(owner_id = ? OR owner_id IN (SELECT id FROM agents WHERE org_id = ? AND owner_id = ?))";
+        LIST.and(&mut search, clause, args![owner, org, owner]);
     }
     if let Some((created_at, id)) = after {
         LIST.and(&mut search, "(created_at, id) < (?, ?)", args![created_at, id]);

@@ -21,6 +21,7 @@ pub mod tx;
 pub mod value;
 
 pub mod accounts;
+pub mod agents;
 pub mod api_keys;
 pub mod audit;
 pub mod blobs;
@@ -31,9 +32,12 @@ pub mod hub_keys;
 pub mod idempotency;
 pub mod instances;
 pub mod jobs;
+pub mod login_sessions;
+pub mod member_names;
 pub mod members;
 pub mod organizations;
 pub mod projects;
+pub mod roles;
 pub mod settings;
 
 pub use db::{Db, Engine, Signals};

@@ -7,19 +7,33 @@ use domain::organizations::{Membership, MembershipLevel, Organization};
 use crate::{Result, Tx, args, row, statement, text_column};
 
 text_column!(MembershipLevel);
-row!(Membership { id, org_id, account_id, membership_level, created_at, updated_at });
+row!(Membership { id, org_id, account_id, membership_level, manager_id, created_at, updated_at });
 
 statement!(
-    INSERT = "INSERT INTO organization_members (id, org_id, account_id, membership_level, created_at, updated_at) \
-              VALUES ($1, $2, $3, $4, $5, $6)"
+    INSERT = "INSERT INTO organization_members (id, org_id, account_id, membership_level, manager_id, created_at, \
+              updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)"
 );
 statement!(
-    GET: Membership = "SELECT id, org_id, account_id, membership_level, created_at, updated_at \
+    GET: Membership = "SELECT id, org_id, account_id, membership_level, manager_id, created_at, updated_at \
                        FROM organization_members WHERE org_id = $1 AND account_id = $2"
 );
 statement!(
-    GET_SHARED: Membership = "SELECT id, org_id, account_id, membership_level, created_at, updated_at \
+    GET_SHARED: Membership = "SELECT id, org_id, account_id, membership_level, manager_id, created_at, updated_at \
                        FROM organization_members WHERE org_id = $1 AND account_id = $2", lock "FOR SHARE"
+);
+statement!(
+    GET_LOCKED: Membership = "SELECT id, org_id, account_id, membership_level, manager_id, created_at, updated_at \
+                       FROM organization_members WHERE org_id = $1 AND account_id = $2", lock "FOR UPDATE"
+);
+statement!(
+    UPDATE = "UPDATE organization_members SET membership_level = $1, manager_id = $2, updated_at = $3 \
+              WHERE org_id = $4 AND account_id = $5"
+);
+statement!(DELETE = "DELETE FROM organization_members WHERE org_id = $1 AND account_id = $2");
+// Over all organizations: where somebody may go is theirs to know.
+statement!(
+    OF_ACCOUNT: Membership = "SELECT id, org_id, account_id, membership_level, manager_id, created_at, updated_at \
+                       FROM organization_members WHERE account_id = $1 ORDER BY created_at, id"
 );
 
 /// Adds a membership.
@@ -32,6 +46,7 @@ pub async fn insert(tx: &mut Tx, membership: &Membership) -> Result<()> {
             membership.org_id,
             membership.account_id,
             membership.membership_level.as_str(),
+            membership.manager_id,
             membership.created_at,
             membership.updated_at,
         ],
@@ -51,4 +66,37 @@ pub async fn get_shared(
     account: Id<Account>,
 ) -> Result<Option<Membership>> {
     tx.opt(&GET_SHARED, args![org, account]).await
+}
+
+/// The membership, for a unit that is about to change it or its roles.
+pub async fn get_locked(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    account: Id<Account>,
+) -> Result<Option<Membership>> {
+    tx.opt(&GET_LOCKED, args![org, account]).await
+}
+
+/// Changes level and manager.
+pub async fn update(tx: &mut Tx, membership: &Membership) -> Result<()> {
+    tx.wakes.identity = true;
+    let values = args![
+        membership.membership_level.as_str(),
+        membership.manager_id,
+        membership.updated_at,
+        membership.org_id,
+        membership.account_id,
+    ];
+    tx.change_one(&UPDATE, values, "a membership").await
+}
+
+/// Ends a membership; roles and names to search by go with it.
+pub async fn delete(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) -> Result<()> {
+    tx.wakes.identity = true;
+    tx.change_one(&DELETE, args![org, account], "a membership").await
+}
+
+/// Where the account belongs, the oldest membership first.
+pub async fn of_account(tx: &mut Tx, account: Id<Account>) -> Result<Vec<Membership>> {
+    tx.all(&OF_ACCOUNT, args![account]).await
 }

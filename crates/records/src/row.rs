@@ -1,5 +1,6 @@
 //! Rows on their way out of a statement.
 
+use std::collections::BTreeMap;
 use std::error::Error as StdError;
 
 use domain::{Id, Timestamp};
@@ -135,6 +136,18 @@ impl Col for Timestamp {
     }
 }
 impl Col for serde_json::Value {
+    fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
+        serde_json::from_str(cell.text()?).map_err(|error| error.to_string())
+    }
+}
+/// A JSON object.
+impl Col for serde_json::Map<String, serde_json::Value> {
+    fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
+        serde_json::from_str(cell.text()?).map_err(|error| error.to_string())
+    }
+}
+/// A JSON object of text.
+impl Col for BTreeMap<String, String> {
     fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
         serde_json::from_str(cell.text()?).map_err(|error| error.to_string())
     }

@@ -14,7 +14,7 @@ use wire::Code;
 
 use crate::address::{self, Client};
 use crate::problem::Problem;
-use crate::{App, Peer};
+use crate::{App, Peer, browser};
 
 const USER_AGENT_CHARS_MAX: usize = 400;
 
@@ -73,7 +73,8 @@ async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<
             Ok(limit)
         }
         Needs::LocalOr { capability, strangers } => {
-            let known = request.headers().contains_key(AUTHORIZATION);
+            let known =
+                presented(app, request.headers()).is_ok() || request.headers().contains_key(AUTHORIZATION);
             let trusted = if known {
                 let (caller, _) = caller(app, client, request).await?;
                 caller.capabilities.contains(capability)
@@ -112,7 +113,7 @@ async fn caller(
         true => Lookup::SeenBefore,
         false => Lookup::Any,
     };
-    let authenticated = match bearer(request.headers()) {
+    let authenticated = match presented(app, request.headers()) {
         Ok(key) => authenticate_by(&app.hub, key, origin(client, request.headers()), lookup)
             .await
             .map_err(Problem::from),
@@ -134,10 +135,12 @@ async fn caller(
     Ok((caller, limit))
 }
 
-fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
-    let value = headers
-        .get(AUTHORIZATION)
-        .ok_or_else(|| unauthenticated("send your API key as `Authorization: Bearer csk_…`"))?;
+/// The key or login the caller shows: in the header, else in the browser's cookie.
+fn presented<'r>(app: &App, headers: &'r HeaderMap) -> Result<&'r str, Problem> {
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return browser::login(&app.options, headers)
+            .ok_or_else(|| unauthenticated("send your API key as `Authorization: Bearer csk_…`, or log in"));
+    };
     let text = value.to_str().unwrap_or_default();
     match text.split_once(' ') {
         Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => Ok(key.trim()),

@@ -1,7 +1,8 @@
 //! HTTP: decode, authenticate, call the hub, encode. No rules.
 //!
 //! [`routes`] is the one table of routes; each says what it needs, and `guard` enforces that before the handler runs.
-//! `frame` stands around everything (request ids, problems, headers, log, metrics). `api` holds the handlers, one
+//! `browser` is what only browsers need: the login's cookie, and the rule that other sites
+//! change nothing. `frame` stands around everything (request ids, problems, headers, log, metrics). `api` holds the handlers, one
 //! file per noun. To add a route: a handler with `#[utoipa::path]` in its noun's file, a line in the table.
 //!
 //! **Invariant:** a handler translates; it never decides.
@@ -9,6 +10,7 @@
 
 pub mod address;
 mod api;
+mod browser;
 mod extract;
 mod frame;
 mod guard;
@@ -45,6 +47,25 @@ pub struct Options {
     pub docs: bool,
     /// Connections at once.
     pub connections_max: usize,
+    /// The origin people type, such as `https://hub.example.com`.
+    pub public_url: String,
+    /// Whether browsers may send the login's cookie over TLS only. Off only for a hub that is reached on its own
+    /// machine, without TLS.
+    pub secure_cookies: bool,
+}
+
+impl Options {
+    /// A hub that listens on this machine only and trusts no proxy.
+    #[must_use]
+    pub fn local(address: SocketAddr) -> Self {
+        Self {
+            trusted_proxies: Vec::new(),
+            docs: true,
+            connections_max: 10_000,
+            public_url: format!("http://{address}"),
+            secure_cookies: false,
+        }
+    }
 }
 
 /// What handlers share. One count, because the routes are cloned for every request.
@@ -83,9 +104,10 @@ pub fn router(hub: Hub, options: Options) -> Router {
     // with every request.
     let framed = ServiceBuilder::new()
         .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(COMPRESSED_FROM_BYTES)))
-        .layer(from_fn_with_state(app, frame::around))
+        .layer(from_fn_with_state(app.clone(), frame::around))
         .layer(from_fn(frame::limit_time))
         .layer(CatchPanicLayer::custom(problem::of_panic))
+        .layer(browser::same_origin(&app.options.public_url))
         .service(routes);
     Router::new().fallback_service(framed)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ::hub::clock::Clock;
 use ::hub::identity::authenticate::authenticate;
-use ::hub::identity::organizations::{NewAccount, enrol, found};
+use ::hub::identity::organizations::{NewAccount, Seat, enrol, found};
 use ::hub::identity::{api_keys, bootstrap};
 use ::hub::ids::SystemIds;
 use ::hub::keys::HubKeys;
@@ -121,8 +121,9 @@ impl TestHub {
     pub async fn member(&self, admin_key: &str, name: &str) -> String {
         let admin = self.caller(admin_key).await;
         let email = format!("{name}@{}.example", admin.credential.organization.slug);
-        let account =
-            enrol(&self.hub, &admin, person(&email), MembershipLevel::Member).await.expect("a member");
+        let account = enrol(&self.hub, &admin, person(&email), Seat::of(MembershipLevel::Member))
+            .await
+            .expect("a member");
         let wanted = api_keys::NewKey {
             owner: Some(account.id),
             org: None,
@@ -198,7 +199,7 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
 async fn serve(hub: &Hub) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("its address");
-    let options = Options { trusted_proxies: Vec::new(), docs: true, connections_max: 10_000 };
+    let options = Options::local(address);
     let router = server::router(hub.clone(), options);
     let serving = hub.clone();
     hub.lifecycle.spawn_connection(async move {

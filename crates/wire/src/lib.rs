@@ -15,6 +15,7 @@ pub mod events;
 pub mod health;
 pub mod identity;
 pub mod page;
+mod patch;
 pub mod problem;
 pub mod settings;
 

@@ -69,6 +69,8 @@ async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<
         trusted_proxies: config.http.trusted_proxies.clone(),
         docs: config.http.docs,
         connections_max,
+        public_url: config.http.public_url.clone().unwrap_or_else(|| format!("http://{address}")),
+        secure_cookies: !config.http.is_plain_and_local(),
     };
     let router = server::router(hub.clone(), options);
     server::listen::serve(listener, router, hub, connections_max).await;

@@ -1,14 +1,16 @@
 //! Minting, rotating, revoking and listing API keys.
 
 use domain::accounts::Account;
-use domain::api_keys::{ApiKey, KEY_NAME_CHARS_MAX, KeySecret};
-use domain::audit::AuditEntry;
+use domain::agents::DEFAULT_SCOPES;
+use domain::api_keys::{ApiKey, KEY_NAME_CHARS_MAX};
+use domain::audit::{AuditEntry, Chain};
 use domain::minting::{MintFacts, MintRefusal, may_mint, within};
 use domain::organizations::Organization;
 use domain::permissions::{Capability, check_scope};
+use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use domain::{Id, Timestamp, text};
-use records::{Tx, api_keys, members};
+use records::{Tx, agents, api_keys, members};
 use serde_json::json;
 
 use super::authenticate::confirm;
@@ -34,14 +36,14 @@ pub struct MintedKey {
     /// The key.
     pub key: ApiKey,
     /// Its secret.
-    pub secret: KeySecret,
+    pub secret: Secret,
 }
 
 struct Mint {
+    hub: Hub,
     caller: Caller,
     key: ApiKey,
-    secret: KeySecret,
-    entry: AuditEntry,
+    secret: Secret,
     now: Timestamp,
 }
 
@@ -53,7 +55,7 @@ pub async fn mint(
     once: Option<Once<MintedKey>>,
 ) -> Result<Outcome<MintedKey>, HubError> {
     caller.require(Capability::KeysWrite)?;
-    let (now, secret) = (hub.clock.now(), ids::key_secret()?);
+    let (now, secret) = (hub.clock.now(), ids::secret(SecretKind::ApiKey)?);
     check_form(&wanted)?;
     if wanted.expires_at.is_some_and(|at| at <= now) {
         return Err(HubError::field("/expires_at", "is in the past"));
@@ -66,8 +68,7 @@ pub async fn mint(
         minted_by: credential.account.id,
         name: wanted.name,
         prefix: secret.prefix().to_owned(),
-        // A key that is itself limited cannot mint one that is not.
-        scopes: wanted.scopes.or_else(|| credential.key.scopes.clone()),
+        scopes: wanted.scopes,
         enabled: true,
         revoked_at: None,
         expires_at: wanted.expires_at,
@@ -76,29 +77,38 @@ pub async fn mint(
         created_at: now,
         updated_at: now,
     };
-    let entry = entry(hub, caller, "api_key:minted", &key, now);
-    let input = Mint { caller: caller.clone(), key, secret, entry, now };
+    let input = Mint { hub: hub.clone(), caller: caller.clone(), key, secret, now };
     write_once(hub, once, input, |tx, input| Box::pin(mint_unit(tx, input))).await
 }
 
 async fn mint_unit(tx: &mut Tx, input: &Mint) -> Result<MintedKey, HubError> {
-    let standing = confirm(tx, &input.caller, input.now).await?;
-    let key = &input.key;
+    let standing = confirm(tx, &input.caller, Capability::KeysWrite, input.now).await?;
+    let mut key = input.key.clone();
     let credential = &input.caller.credential;
     let owner_is_member = members::get_shared(tx, key.org_id, key.owner_id).await?.is_some();
+    let agent = agents::get_shared(tx, key.org_id, key.owner_id).await?;
+    key.scopes = scopes(key.scopes, agent.is_some(), credential.means.scopes());
     let facts = MintFacts {
         minter: credential.account.id,
         minter_is_org_admin: standing.is_org_admin() && key.org_id == credential.organization.id,
-        minter_scopes: credential.key.scopes.as_deref(),
+        minter_scopes: credential.means.scopes(),
         owner: key.owner_id,
         owner_is_member,
+        owner_is_minters_agent: agent.is_some_and(|agent| agent.owner_id == credential.account.id),
         // Only of members: whether an account of another organization exists is not the minter's to learn.
-        owner_has_credential: owner_is_member && api_keys::any_of(tx, key.owner_id).await?,
+        owner_has_credential: owner_is_member && api_keys::any_credential_of(tx, key.owner_id).await?,
     };
     may_mint(&facts, key.scopes.as_deref()).map_err(refused)?;
-    api_keys::insert(tx, key, &input.secret.hash()).await?;
-    audit::record(tx, &input.entry).await?;
-    Ok(MintedKey { key: key.clone(), secret: input.secret.clone() })
+    api_keys::insert(tx, &key, &input.secret.hash()).await?;
+    audit::record(tx, &entry(&input.hub, &input.caller, "api_key:minted", &key, input.now)).await?;
+    Ok(MintedKey { key, secret: input.secret.clone() })
+}
+
+/// What a key may do when nobody said: an agent's key what agents usually need, another what the key it is minted with
+/// may. A key that is itself limited cannot mint one that is not.
+fn scopes(wanted: Option<Vec<String>>, for_agent: bool, held: Option<&[String]>) -> Option<Vec<String>> {
+    let usual = || DEFAULT_SCOPES.map(str::to_owned).to_vec();
+    wanted.or_else(|| if for_agent { Some(usual()) } else { held.map(<[String]>::to_vec) })
 }
 
 fn refused(refusal: MintRefusal) -> HubError {
@@ -140,10 +150,24 @@ impl Change {
         let org = self.caller.credential.organization.id;
         // Before the caller is confirmed: the key may be the caller's own, and two units that both share a row
         // could not both go on to change it.
-        let key = api_keys::get_locked(tx, org, self.id).await?.filter(|key| visible(&self.caller, key));
-        confirm(tx, &self.caller, self.now).await?;
-        key.ok_or(HubError::NotFound("API key"))
+        let key = api_keys::get_locked(tx, org, self.id).await?;
+        let standing = confirm(tx, &self.caller, Capability::KeysWrite, self.now).await?;
+        let visible = match &key {
+            Some(key) => standing.is_org_admin() || acts_for(tx, &self.caller, key).await?,
+            None => false,
+        };
+        key.filter(|_| visible).ok_or(HubError::NotFound("API key"))
     }
+}
+
+/// Whether the key is the caller's own, or that of an agent of the caller's.
+async fn acts_for(tx: &mut Tx, caller: &Caller, key: &ApiKey) -> Result<bool, HubError> {
+    let account = caller.credential.account.id;
+    if key.owner_id == account {
+        return Ok(true);
+    }
+    let agent = agents::get(tx, key.org_id, key.owner_id).await?;
+    Ok(agent.is_some_and(|agent| agent.owner_id == account))
 }
 
 /// Replaces a key by a new one with the same rights; the old one ends in the same unit.
@@ -154,7 +178,7 @@ pub async fn rotate(
     once: Option<Once<MintedKey>>,
 ) -> Result<Outcome<MintedKey>, HubError> {
     caller.require(Capability::KeysWrite)?;
-    let secret = ids::key_secret()?;
+    let secret = ids::secret(SecretKind::ApiKey)?;
     let input = (Change::new(hub, caller, id), secret, hub.ids.id());
     write_once(hub, once, input, |tx, (change, secret, new_id)| {
         Box::pin(rotate_unit(tx, change, secret, *new_id))
@@ -165,17 +189,17 @@ pub async fn rotate(
 async fn rotate_unit(
     tx: &mut Tx,
     change: &Change,
-    secret: &KeySecret,
+    secret: &Secret,
     new_id: Id<ApiKey>,
 ) -> Result<MintedKey, HubError> {
     let old = change.load(tx).await?;
     let credential = &change.caller.credential;
-    if old.owner_id != credential.account.id {
+    if !acts_for(tx, &change.caller, &old).await? {
         return Err(HubError::Forbidden(
             "only the owner of a key may rotate it: the new one acts as the owner".into(),
         ));
     }
-    if !within(old.scopes.as_deref(), credential.key.scopes.as_deref()) {
+    if !within(old.scopes.as_deref(), credential.means.scopes()) {
         return Err(HubError::Forbidden("this key may do more than the key you use".into()));
     }
     ended(&old, change.now)?;
@@ -221,20 +245,24 @@ fn ended(key: &ApiKey, now: Timestamp) -> Result<(), HubError> {
     })
 }
 
-/// Its owner and admins see a key; for everybody else it does not exist.
-fn visible(caller: &Caller, key: &ApiKey) -> bool {
-    key.owner_id == caller.credential.account.id || caller.credential.standing().is_org_admin()
-}
-
-/// One key.
+/// One key. Its owner, an agent's owner and admins see it; for everybody else it does not exist.
 pub async fn get(hub: &Hub, caller: &Caller, id: Id<ApiKey>) -> Result<ApiKey, HubError> {
     caller.require(Capability::KeysRead)?;
-    let org = caller.credential.organization.id;
-    let key = hub.records.read((org, id), |tx, &(org, id)| Box::pin(api_keys::get(tx, org, id))).await?;
-    key.filter(|key| visible(caller, key)).ok_or(HubError::NotFound("API key"))
+    let input = (caller.clone(), id);
+    hub.records
+        .read(input, |tx, (caller, id)| {
+            Box::pin(async move {
+                let org = caller.credential.organization.id;
+                let key = api_keys::get(tx, org, *id).await?.ok_or(HubError::NotFound("API key"))?;
+                let visible =
+                    caller.credential.standing().is_org_admin() || acts_for(tx, caller, &key).await?;
+                Some(key).filter(|_| visible).ok_or(HubError::NotFound("API key"))
+            })
+        })
+        .await
 }
 
-/// Keys, newest first: the caller's own, for an admin the organization's.
+/// Keys, newest first: the caller's own and those of the caller's agents, for an admin the organization's.
 pub async fn list(
     hub: &Hub,
     caller: &Caller,
@@ -257,5 +285,7 @@ fn entry(hub: &Hub, caller: &Caller, action: &str, key: &ApiKey, now: Timestamp)
         ("expires_at", json!(key.expires_at.map(|at| at.to_string()))),
     ];
     let details = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
-    AuditEntry { details, ..caller.entry(hub, action, Subject::new("api_key", key.id), now) }
+    // In the chain of the organization the key acts in, which need not be the caller's.
+    let chain = Chain::Organization(key.org_id);
+    AuditEntry { chain, details, ..caller.entry(hub, action, Subject::new("api_key", key.id), now) }
 }

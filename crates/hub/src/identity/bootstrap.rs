@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use domain::Timestamp;
 use domain::accounts::AccessLevel;
-use domain::api_keys::KeySecret;
 use domain::audit::Chain;
+use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use records::{Tx, accounts};
 
 use super::organizations::{Maker, NewAccount, create};
-use crate::ids::{Ids, key_secret};
+use crate::ids::{Ids, secret};
 use crate::{Hub, HubError, audit};
 
 /// The e-mail of the account that acts when nobody does. `.invalid` can never be anybody's.
@@ -24,7 +24,7 @@ const SERVICE: &str = "bootstrap";
 
 struct FirstStart {
     key_file: PathBuf,
-    secret: KeySecret,
+    secret: Secret,
     ids: Arc<dyn Ids>,
     now: Timestamp,
 }
@@ -34,7 +34,7 @@ pub async fn bootstrap(hub: &Hub, data: &Path) -> Result<Option<PathBuf>, HubErr
     let key_file = data.join(KEY_FILE);
     let first = FirstStart {
         key_file: key_file.clone(),
-        secret: key_secret()?,
+        secret: secret(SecretKind::ApiKey)?,
         ids: Arc::clone(&hub.ids),
         now: hub.clock.now(),
     };

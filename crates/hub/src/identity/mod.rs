@@ -3,4 +3,5 @@
 pub mod api_keys;
 pub mod authenticate;
 pub mod bootstrap;
+pub mod credential;
 pub mod organizations;

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use domain::accounts::{AccessLevel, Account, AccountStatus};
-use domain::api_keys::{ApiKey, KeySecret};
+use domain::api_keys::ApiKey;
 use domain::audit::{AuditEntry, Chain};
 use domain::organizations::{Membership, MembershipLevel, Organization};
+use domain::permissions::Capability;
+use domain::roles::RoleGrant;
+use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use domain::{Id, Timestamp, text};
-use records::{Tx, accounts, api_keys, members, organizations, projects};
+use records::{Tx, accounts, api_keys, member_names, members, organizations, projects, roles};
 
 use super::api_keys::MintedKey;
 use super::authenticate::confirm;
 use crate::caller::plain_entry;
-use crate::ids::{Ids, key_secret};
+use crate::ids::{Ids, secret};
 use crate::{Caller, Hub, HubError, audit};
 
 /// The overview nags until a key of this name is rotated or deleted.
@@ -64,7 +67,7 @@ impl Maker<'_> {
 struct Founding {
     slug: String,
     owner: NewAccount,
-    secret: KeySecret,
+    secret: Secret,
     ids: Arc<dyn Ids>,
     now: Timestamp,
 }
@@ -75,7 +78,7 @@ pub async fn found(hub: &Hub, slug: &str, owner: NewAccount) -> Result<MintedKey
     let founding = Founding {
         slug: slug.to_owned(),
         owner,
-        secret: key_secret()?,
+        secret: secret(SecretKind::ApiKey)?,
         ids: Arc::clone(&hub.ids),
         now: hub.clock.now(),
     };
@@ -90,24 +93,17 @@ async fn found_unit(tx: &mut Tx, founding: &Founding) -> Result<MintedKey, HubEr
 }
 
 /// Adds a person or service to the caller's organization; their first key is minted apart.
-pub async fn enrol(
-    hub: &Hub,
-    caller: &Caller,
-    account: NewAccount,
-    level: MembershipLevel,
-) -> Result<Account, HubError> {
-    let input = (caller.clone(), account, level, Arc::clone(&hub.ids), hub.clock.now());
+pub async fn enrol(hub: &Hub, caller: &Caller, account: NewAccount, seat: Seat) -> Result<Account, HubError> {
+    let input = (caller.clone(), account, seat, Arc::clone(&hub.ids), hub.clock.now());
     hub.records
-        .write(input, |tx, (caller, account, level, ids, now)| {
+        .write(input, |tx, (caller, account, seat, ids, now)| {
             Box::pin(async move {
-                if !confirm(tx, caller, *now).await?.is_org_admin() {
-                    return Err(HubError::Forbidden("only an admin of the organization adds members".into()));
-                }
+                confirm(tx, caller, Capability::MembersWrite, *now).await?;
                 let account = account.made(&**ids, *now);
                 accounts::insert(tx, &account).await?;
                 let actor = caller.credential.account.id;
                 let maker = Maker { ids: &**ids, actor, service: &caller.origin.service, now: *now };
-                join(tx, maker, &caller.credential.organization, &account, *level).await?;
+                join(tx, maker, &caller.credential.organization, &account, seat).await?;
                 Ok(account)
             })
         })
@@ -120,7 +116,7 @@ pub(crate) async fn create(
     maker: Maker<'_>,
     slug: &str,
     owner: &Account,
-    secret: &KeySecret,
+    secret: &Secret,
 ) -> Result<MintedKey, HubError> {
     let organization = Organization {
         id: maker.ids.id(),
@@ -133,7 +129,7 @@ pub(crate) async fn create(
         updated_at: maker.now,
     };
     organizations::insert(tx, &organization).await?;
-    join(tx, maker, &organization, owner, MembershipLevel::Owner).await?;
+    join(tx, maker, &organization, owner, &Seat::of(MembershipLevel::Owner)).await?;
     projects::insert(tx, maker.ids.fresh(), organization.id, "default", maker.now).await?;
     let subject = Subject::new("organization", organization.id);
     let chain = Chain::Organization(organization.id);
@@ -145,7 +141,7 @@ pub(crate) async fn create(
 }
 
 /// The key the owner starts with. Whoever founds an organization is its owner: the key is nobody else's work.
-fn first_key(maker: Maker<'_>, organization: &Organization, owner: &Account, secret: &KeySecret) -> ApiKey {
+fn first_key(maker: Maker<'_>, organization: &Organization, owner: &Account, secret: &Secret) -> ApiKey {
     ApiKey {
         id: maker.ids.id(),
         org_id: organization.id,
@@ -164,23 +160,54 @@ fn first_key(maker: Maker<'_>, organization: &Organization, owner: &Account, sec
     }
 }
 
+/// What a new member is to the organization.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Owner, admin or member.
+    pub level: MembershipLevel,
+    /// Who decides in the member's place.
+    pub manager_id: Option<Id<Account>>,
+    /// Checked names of roles, without `admin`.
+    pub roles: Vec<String>,
+}
+
+impl Seat {
+    /// A level and nothing else.
+    #[must_use]
+    pub fn of(level: MembershipLevel) -> Self {
+        Self { level, manager_id: None, roles: Vec::new() }
+    }
+}
+
 /// Makes an account a member; an account without a home finds it here.
 pub(crate) async fn join(
     tx: &mut Tx,
     maker: Maker<'_>,
     organization: &Organization,
     account: &Account,
-    membership_level: MembershipLevel,
+    seat: &Seat,
 ) -> Result<(), HubError> {
     let membership = Membership {
         id: maker.ids.id(),
         org_id: organization.id,
         account_id: account.id,
-        membership_level,
+        membership_level: seat.level,
+        manager_id: seat.manager_id,
         created_at: maker.now,
         updated_at: maker.now,
     };
     members::insert(tx, &membership).await?;
+    member_names::set(tx, organization.id, account, maker.now).await?;
+    for role in &seat.roles {
+        let grant = RoleGrant {
+            id: maker.ids.id(),
+            account_id: account.id,
+            role: role.clone(),
+            granted_by: maker.actor,
+            created_at: maker.now,
+        };
+        roles::insert(tx, organization.id, &grant).await?;
+    }
     if account.home_org_id.is_none() {
         let at_home =
             Account { home_org_id: Some(organization.id), updated_at: maker.now, ..account.clone() };
@@ -188,6 +215,8 @@ pub(crate) async fn join(
     }
     let chain = Chain::Organization(organization.id);
     let mut entry = maker.entry(chain, "member:added", Subject::new("account", account.id));
-    entry.details.insert("membership_level".into(), membership_level.as_str().into());
+    entry.details.insert("membership_level".into(), seat.level.as_str().into());
+    entry.details.insert("roles".into(), seat.roles.clone().into());
+    entry.details.insert("manager_id".into(), seat.manager_id.map(|id| id.to_string()).into());
     audit::record(tx, &entry).await
 }

@@ -24,12 +24,15 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    release: 1,
-    name: "core",
-    text: include_str!("../../migrations/0001_core.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, release: 1, name: "core", text: include_str!("../../migrations/0001_core.sql") },
+    Migration {
+        number: 2,
+        release: 1,
+        name: "identity",
+        text: include_str!("../../migrations/0002_identity.sql"),
+    },
+];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \
      release @int NOT NULL, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at @ts NOT NULL) @strict";

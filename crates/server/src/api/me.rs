@@ -1,8 +1,9 @@
 //! Who the caller is.
 
 use axum::Json;
-use domain::organizations::MembershipLevel;
+use domain::Id;
 use hub::Caller;
+use hub::identity::credential::Member;
 use wire::{Account, Me, Organization};
 
 use crate::extract::Who;
@@ -18,17 +19,14 @@ pub(crate) async fn me(Who(caller): Who) -> Json<Me> {
 
 fn shown(caller: &Caller) -> Me {
     let credential = &caller.credential;
-    let roles = match credential.membership_level {
-        Some(MembershipLevel::Owner | MembershipLevel::Admin) => vec!["admin".to_owned()],
-        Some(MembershipLevel::Member) | None => Vec::new(),
-    };
+    let roles = credential.member.as_ref().map(Member::role_names).unwrap_or_default();
     Me {
         account: account(&credential.account),
         organization: organization(&credential.organization),
         roles,
         permissions: caller.capabilities.iter().map(|capability| capability.as_str().to_owned()).collect(),
-        key_id: Some(credential.key.id.raw()),
-        login_session_id: None,
+        key_id: credential.key_id().map(Id::raw),
+        login_session_id: credential.login().map(|login| login.id.to_string()),
     }
 }
 

@@ -128,7 +128,7 @@ async fn the_page_can_be_switched_off() {
 }
 
 async fn ask_without_docs(hub: &TestHub, path: &str) -> (u16, Value) {
-    let options = server::Options { trusted_proxies: Vec::new(), docs: false, connections_max: 1 };
+    let options = server::Options { docs: false, ..server::Options::local(([127, 0, 0, 1], 0).into()) };
     let request = Request::get(path).body(Body::empty()).unwrap();
     let response = server::router(hub.hub.clone(), options).oneshot(request).await.unwrap();
     let status = response.status().as_u16();

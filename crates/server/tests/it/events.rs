@@ -129,7 +129,7 @@ async fn a_waiting_reader_is_woken_at_once() {
 /// Waits without a socket of its own, so that hundreds fit into the test's process. Who looks whether there is room
 /// (`too_many_wait`) takes a place for a moment, so whoever finds none asks again.
 fn wait_inside(hub: &TestHub, key: &str, after: i64, waiting: &mut JoinSet<Value>) {
-    let options = server::Options { trusted_proxies: Vec::new(), docs: false, connections_max: 1 };
+    let options = server::Options { docs: false, ..server::Options::local(([127, 0, 0, 1], 0).into()) };
     let router = server::router(hub.hub.clone(), options);
     let key = format!("Bearer {key}");
     waiting.spawn(async move {

@@ -51,7 +51,7 @@ async fn details_are_for_operators() {
 
 /// The answer of a hub that is stopping, to somebody from this machine or from elsewhere.
 async fn ask_stopped(hub: &TestHub, ip: Ipv4Addr) -> Value {
-    let options = server::Options { trusted_proxies: Vec::new(), docs: false, connections_max: 1 };
+    let options = server::Options { docs: false, ..server::Options::local(([127, 0, 0, 1], 0).into()) };
     let peer = Peer(SocketAddr::from((ip, 1)));
     let request = Request::get("/readyz").extension(peer).body(Body::empty()).unwrap();
     let response = server::router(hub.hub.clone(), options).oneshot(request).await.unwrap();

@@ -90,7 +90,7 @@ async fn second_server(hub: &TestHub) -> Router {
     let config = Config { rate_limit: 0, anonymous_rate_limit: 0, blob_quota_bytes: 0, keys };
     let (clock, ids) = (Arc::clone(&hub.hub.clock), Arc::clone(&hub.hub.ids));
     let second = Hub::new(hub.hub.records.clone(), clock, ids, config);
-    let options = server::Options { trusted_proxies: Vec::new(), docs: false, connections_max: 1 };
+    let options = server::Options { docs: false, ..server::Options::local(([127, 0, 0, 1], 0).into()) };
     server::router(second, options)
 }
 

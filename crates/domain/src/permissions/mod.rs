@@ -10,57 +10,134 @@ use crate::accounts::AccessLevel;
 use crate::organizations::MembershipLevel;
 use crate::text::{BadText, UnknownWord, one_of};
 
-/// A kind of act. Each is also the name of a scope.
+/// A kind of act. Each is also the name of a scope. Those of tasks, approvals, executions and locks are the matrix of
+/// S001 (PERM-01 to PERM-07): Author and Reviewer are relations to one task, so which task is decided where it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Capability {
+    /// Find the organization's members.
+    AccountsRead,
+    /// Change accounts: one's own, an organization admin those that are at home there.
+    AccountsWrite,
+    /// Read agents; their `config` is shown to owner and admins only.
+    AgentsRead,
+    /// Make agents, and change one's own; an organization admin all.
+    AgentsWrite,
+    /// Answer a request for review. Who is asked is decided task by task.
+    ApprovalsDecide,
+    /// Read reviews and their requests.
+    ApprovalsRead,
     /// Read the audit log; addresses are shown to organization admins only.
     AuditRead,
     /// Have the audit log checked now.
     AuditVerify,
     /// Read the event log.
     EventsRead,
+    /// Read executions and their output.
+    ExecutionsRead,
+    /// Claim approved tasks and report on them.
+    ExecutionsWrite,
     /// List keys: one's own, an organization admin those of all members.
     KeysRead,
     /// Mint, rotate and revoke keys (DECISIONS.md 20 says whose).
     KeysWrite,
+    /// Take a lock from its holder.
+    LocksForceRelease,
+    /// Read locks and their queues.
+    LocksRead,
+    /// Take and release locks.
+    LocksWrite,
+    /// Add, change and remove members and invitations.
+    MembersWrite,
     /// Read the instance's metrics and the details of its readiness.
     MetricsRead,
-    /// Make and archive organizations.
+    /// List the organizations one belongs to.
+    OrganizationsRead,
+    /// Change the organization; an instance admin also makes and archives organizations.
     OrganizationsWrite,
+    /// Read projects and workspaces.
+    ProjectsRead,
+    /// Make, change and delete projects and workspaces.
+    ProjectsWrite,
     /// Read the organization's settings.
     SettingsRead,
     /// Change them.
     SettingsWrite,
+    /// Put a task at the head of the queue.
+    TasksForceApply,
+    /// Ask for a review to be overridden; a second admin signs.
+    TasksOverride,
+    /// Read tasks.
+    TasksRead,
+    /// Create, submit and cancel tasks.
+    TasksWrite,
 }
 
 impl Capability {
     /// Every capability, by name.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 28] = [
+        Self::AccountsRead,
+        Self::AccountsWrite,
+        Self::AgentsRead,
+        Self::AgentsWrite,
+        Self::ApprovalsDecide,
+        Self::ApprovalsRead,
         Self::AuditRead,
         Self::AuditVerify,
         Self::EventsRead,
+        Self::ExecutionsRead,
+        Self::ExecutionsWrite,
         Self::KeysRead,
         Self::KeysWrite,
+        Self::LocksForceRelease,
+        Self::LocksRead,
+        Self::LocksWrite,
+        Self::MembersWrite,
         Self::MetricsRead,
+        Self::OrganizationsRead,
         Self::OrganizationsWrite,
+        Self::ProjectsRead,
+        Self::ProjectsWrite,
         Self::SettingsRead,
         Self::SettingsWrite,
+        Self::TasksForceApply,
+        Self::TasksOverride,
+        Self::TasksRead,
+        Self::TasksWrite,
     ];
 
     /// The scope of this name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::AccountsRead => "accounts:read",
+            Self::AccountsWrite => "accounts:write",
+            Self::AgentsRead => "agents:read",
+            Self::AgentsWrite => "agents:write",
+            Self::ApprovalsDecide => "approvals:decide",
+            Self::ApprovalsRead => "approvals:read",
             Self::AuditRead => "audit:read",
             Self::AuditVerify => "audit:verify",
             Self::EventsRead => "events:read",
+            Self::ExecutionsRead => "executions:read",
+            Self::ExecutionsWrite => "executions:write",
             Self::KeysRead => "keys:read",
             Self::KeysWrite => "keys:write",
+            Self::LocksForceRelease => "locks:force_release",
+            Self::LocksRead => "locks:read",
+            Self::LocksWrite => "locks:write",
+            Self::MembersWrite => "members:write",
             Self::MetricsRead => "metrics:read",
+            Self::OrganizationsRead => "organizations:read",
             Self::OrganizationsWrite => "organizations:write",
+            Self::ProjectsRead => "projects:read",
+            Self::ProjectsWrite => "projects:write",
             Self::SettingsRead => "settings:read",
             Self::SettingsWrite => "settings:write",
+            Self::TasksForceApply => "tasks:force_apply",
+            Self::TasksOverride => "tasks:override",
+            Self::TasksRead => "tasks:read",
+            Self::TasksWrite => "tasks:write",
         }
     }
 
@@ -148,6 +225,10 @@ pub struct Standing {
     pub access_level: AccessLevel,
     /// To the organization; none if it is no member.
     pub membership_level: Option<MembershipLevel>,
+    /// Whether it holds the role `author` there, given by somebody else.
+    pub is_author: bool,
+    /// Whether it is an agent of the organization.
+    pub is_agent: bool,
 }
 
 impl Standing {
@@ -164,18 +245,49 @@ impl Standing {
     }
 }
 
-const MEMBER: &[Capability] =
-    &[Capability::AuditRead, Capability::EventsRead, Capability::KeysRead, Capability::KeysWrite];
-const ORG_ADMIN: &[Capability] =
-    &[Capability::AuditVerify, Capability::SettingsRead, Capability::SettingsWrite];
+const MEMBER: &[Capability] = &[
+    Capability::AccountsRead,
+    Capability::AccountsWrite,
+    Capability::AgentsRead,
+    Capability::ApprovalsDecide,
+    Capability::ApprovalsRead,
+    Capability::AuditRead,
+    Capability::EventsRead,
+    Capability::ExecutionsRead,
+    Capability::KeysRead,
+    Capability::KeysWrite,
+    Capability::LocksRead,
+    Capability::LocksWrite,
+    Capability::OrganizationsRead,
+    Capability::ProjectsRead,
+    Capability::TasksRead,
+];
+/// Whoever proposes and carries out changes: authors, admins, agents.
+const WORKER: &[Capability] = &[Capability::ExecutionsWrite, Capability::TasksWrite];
+/// Whoever sets up what others work with: authors and admins.
+const AUTHOR: &[Capability] = &[Capability::AgentsWrite, Capability::ProjectsWrite];
+const ORG_ADMIN: &[Capability] = &[
+    Capability::AuditVerify,
+    Capability::LocksForceRelease,
+    Capability::MembersWrite,
+    Capability::OrganizationsWrite,
+    Capability::SettingsRead,
+    Capability::SettingsWrite,
+    Capability::TasksForceApply,
+    Capability::TasksOverride,
+];
 /// Metrics are of the whole instance, so a tenant's admin does not see them.
 const INSTANCE_ADMIN: &[Capability] = &[Capability::MetricsRead, Capability::OrganizationsWrite];
 
 /// What an account of this standing may do.
 #[must_use]
 pub fn capabilities(standing: Standing) -> CapabilitySet {
+    let is_member = standing.membership_level.is_some();
+    let is_author = is_member && (standing.is_author || standing.is_org_admin());
     let grants = [
-        (standing.membership_level.is_some(), MEMBER),
+        (is_member, MEMBER),
+        (is_author || is_member && standing.is_agent, WORKER),
+        (is_author, AUTHOR),
         (standing.is_org_admin(), ORG_ADMIN),
         (standing.is_instance_admin(), INSTANCE_ADMIN),
     ];
@@ -183,9 +295,9 @@ pub fn capabilities(standing: Standing) -> CapabilitySet {
     granted.flat_map(|(_, capabilities)| capabilities.iter().copied()).collect()
 }
 
-/// What a key of such an account may do: never more than the account, and at most its scopes.
+/// What a credential of such an account may do: never more than the account, and at most its scopes.
 #[must_use]
-pub fn capabilities_of_key(standing: Standing, scopes: Option<&[String]>) -> CapabilitySet {
+pub fn capabilities_within(standing: Standing, scopes: Option<&[String]>) -> CapabilitySet {
     let owner = capabilities(standing);
     scopes.map_or(owner, |scopes| owner.intersection(CapabilitySet::of_scopes(scopes)))
 }
@@ -203,92 +315,4 @@ pub fn check_scope(scope: &str) -> Result<(), BadText> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LEVELS: [Option<MembershipLevel>; 4] =
-        [None, Some(MembershipLevel::Member), Some(MembershipLevel::Admin), Some(MembershipLevel::Owner)];
-
-    fn of(access_level: AccessLevel, membership_level: Option<MembershipLevel>) -> CapabilitySet {
-        capabilities(Standing { access_level, membership_level })
-    }
-
-    fn scopes(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    #[test]
-    fn names_are_sorted_and_come_back() {
-        assert!(Capability::ALL.is_sorted_by_key(|capability| capability.as_str()));
-        for (index, capability) in Capability::ALL.into_iter().enumerate() {
-            assert_eq!(capability as usize, index);
-            assert_eq!(capability.as_str().parse(), Ok(capability));
-            assert!(check_scope(capability.as_str()).is_ok());
-        }
-    }
-
-    #[test]
-    fn each_standing_has_its_share() {
-        use Capability::*;
-        assert_eq!(of(AccessLevel::User, None), CapabilitySet::EMPTY);
-        assert_eq!(of(AccessLevel::Service, None), CapabilitySet::EMPTY);
-        let member = of(AccessLevel::User, Some(MembershipLevel::Member));
-        assert!(member.iter().eq([AuditRead, EventsRead, KeysRead, KeysWrite]));
-        let admin = of(AccessLevel::User, Some(MembershipLevel::Admin));
-        assert!(
-            admin.contains(SettingsWrite)
-                && !admin.contains(OrganizationsWrite)
-                && !admin.contains(MetricsRead)
-        );
-        assert_eq!(admin, of(AccessLevel::User, Some(MembershipLevel::Owner)));
-        let instance = of(AccessLevel::Admin, Some(MembershipLevel::Member));
-        assert!(instance.contains(OrganizationsWrite) && !instance.contains(SettingsRead));
-        assert_eq!(
-            of(AccessLevel::Admin, Some(MembershipLevel::Owner)),
-            Capability::ALL.into_iter().collect()
-        );
-    }
-
-    #[test]
-    fn a_key_never_opens_more_than_its_owner() {
-        let all = scopes(&[
-            "audit:*",
-            "events:*",
-            "keys:*",
-            "metrics:*",
-            "organizations:*",
-            "settings:*",
-            "tasks:*",
-        ]);
-        for access_level in AccessLevel::ALL {
-            for membership_level in LEVELS {
-                let standing = Standing { access_level, membership_level };
-                assert_eq!(capabilities_of_key(standing, None), capabilities(standing));
-                assert_eq!(capabilities_of_key(standing, Some(&all)), capabilities(standing));
-                assert_eq!(capabilities_of_key(standing, Some(&[])), CapabilitySet::EMPTY);
-            }
-        }
-    }
-
-    #[test]
-    fn scopes_narrow_by_name_or_namespace() {
-        let names = |list: &[&str]| CapabilitySet::of_scopes(&scopes(list)).iter().collect::<Vec<_>>();
-        assert_eq!(
-            names(&["keys:*", "events:read"]),
-            [Capability::EventsRead, Capability::KeysRead, Capability::KeysWrite]
-        );
-        for nothing in
-            ["*", ":*", "key*", "keys*", "keys:", "keys:re*", "KEYS:*", "keys:read ", "tasks:*", ""]
-        {
-            assert_eq!(names(&[nothing]), [], "{nothing:?}");
-            assert!(check_scope(nothing).is_err(), "{nothing:?}");
-        }
-    }
-
-    #[test]
-    fn a_set_reads_as_its_names() {
-        let set: CapabilitySet = [Capability::KeysWrite, Capability::AuditRead].into_iter().collect();
-        assert_eq!(format!("{set:?}"), r#"{"audit:read", "keys:write"}"#);
-        assert_eq!(set.union(CapabilitySet::EMPTY), set);
-    }
-}
+mod tests;
