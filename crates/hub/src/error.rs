@@ -29,6 +29,9 @@ pub enum HubError {
         /// Why that does not allow it.
         detail: String,
     },
+    /// It contradicts what is already there.
+    #[error("{0}")]
+    Conflict(String),
     /// The thing was changed since the caller read it.
     #[error("it was changed since you read it; read it again")]
     PreconditionFailed,

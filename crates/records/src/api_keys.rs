@@ -58,6 +58,10 @@ statement!(
     REVOKE = "UPDATE api_keys SET enabled = false, revoked_at = $1, rotated_to_id = $2, updated_at = $1 \
               WHERE org_id = $3 AND id = $4 AND revoked_at IS NULL"
 );
+statement!(
+    REVOKE_ALL = "UPDATE api_keys SET enabled = false, revoked_at = $1, updated_at = $1 \
+                  WHERE org_id = $2 AND owner_id = $3 AND revoked_at IS NULL"
+);
 statement!(TOUCH = "UPDATE api_keys SET last_used_at = $1, updated_at = $1 WHERE org_id = $2 AND id = $3");
 
 /// A place in the list of keys, newest first.
@@ -157,4 +161,15 @@ pub async fn revoke(
 /// Notes that the key was used.
 pub async fn touch(tx: &mut Tx, org: Id<Organization>, id: Id<ApiKey>, now: Timestamp) -> Result<()> {
     tx.exec(&TOUCH, args![now, org, id]).await.map(drop)
+}
+
+/// Ends all keys of an account in the organization; how many there were.
+pub async fn revoke_all(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    owner: Id<Account>,
+    now: Timestamp,
+) -> Result<u64> {
+    tx.wakes.identity = true;
+    tx.exec(&REVOKE_ALL, args![now, org, owner]).await
 }

@@ -67,6 +67,10 @@ statement!(
         "UPDATE login_sessions SET ended_at = $1, updated_at = $1 WHERE account_id = $2 AND ended_at IS NULL"
 );
 statement!(
+    END_IN = "UPDATE login_sessions SET ended_at = $1, updated_at = $1 WHERE org_id = $2 AND account_id = $3 \
+              AND ended_at IS NULL"
+);
+statement!(
     TOUCH =
         "UPDATE login_sessions SET last_active_at = $1, updated_at = $1 WHERE account_id = $2 AND id = $3"
 );
@@ -159,6 +163,12 @@ pub async fn end_all(
         Some(kept) => tx.exec(&END_OTHERS, args![now, account, kept]).await,
         None => tx.exec(&END_ALL, args![now, account]).await,
     }
+}
+
+/// Ends the account's logins that are in this organization; how many there were.
+pub async fn end_in(tx: &mut Tx, org: Id<Organization>, account: Id<Account>, now: Timestamp) -> Result<u64> {
+    tx.wakes.identity = true;
+    tx.exec(&END_IN, args![now, org, account]).await
 }
 
 /// Notes that the login was used.

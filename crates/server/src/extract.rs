@@ -53,6 +53,21 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
+/// Two ids in the path: of a thing, and of something in it.
+pub(crate) struct PathIds(pub(crate) Uuid, pub(crate) Uuid);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathIds {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let nothing = || Problem::new(Code::NotFound, "there is nothing with that id");
+        let Path((outer, inner)) =
+            Path::<(String, String)>::from_request_parts(parts, state).await.map_err(|_| nothing())?;
+        let id = |text: &str| Uuid::parse_str(text).map_err(|_| nothing());
+        Ok(Self(id(&outer)?, id(&inner)?))
+    }
+}
+
 /// The query string, with unknown and repeated names refused.
 pub(crate) struct Asked<T>(pub(crate) T);
 

@@ -5,13 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ::hub::clock::Clock;
+use ::hub::identity::accounts::{self, Created};
 use ::hub::identity::authenticate::authenticate;
-use ::hub::identity::organizations::{NewAccount, Seat, enrol, found};
+use ::hub::identity::founding::{NewAccount, found};
 use ::hub::identity::{api_keys, bootstrap};
 use ::hub::ids::SystemIds;
 use ::hub::keys::HubKeys;
 use ::hub::{Caller, Config, Hub, Origin};
 use domain::accounts::AccessLevel;
+use domain::members::Seat;
 use domain::organizations::MembershipLevel;
 use records::{Db, Engine, migrate};
 use server::Options;
@@ -119,13 +121,26 @@ impl TestHub {
 
     /// Adds a plain member to the organization of an admin's key; the member's key.
     pub async fn member(&self, admin_key: &str, name: &str) -> String {
+        self.seated(admin_key, name, Seat::of(MembershipLevel::Member)).await
+    }
+
+    /// Adds a member with roles, `admin` among them for an admin; the member's key.
+    pub async fn member_with(&self, admin_key: &str, name: &str, roles: &[&str]) -> String {
+        let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+        let seat = Seat::asked(MembershipLevel::Member, &roles, None).expect("roles that can be given");
+        self.seated(admin_key, name, seat).await
+    }
+
+    async fn seated(&self, admin_key: &str, name: &str, seat: Seat) -> String {
         let admin = self.caller(admin_key).await;
         let email = format!("{name}@{}.example", admin.credential.organization.slug);
-        let account = enrol(&self.hub, &admin, person(&email), Seat::of(MembershipLevel::Member))
-            .await
-            .expect("a member");
+        let created =
+            accounts::create(&self.hub, &admin, person(&email), seat, None).await.expect("a member");
+        let ::hub::idempotency::Outcome::Fresh(Created::Account(member)) = created else {
+            panic!("{email} exists already");
+        };
         let wanted = api_keys::NewKey {
-            owner: Some(account.id),
+            owner: Some(member.account.id),
             org: None,
             name: "first".into(),
             scopes: None,

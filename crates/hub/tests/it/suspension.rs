@@ -9,8 +9,7 @@ use testkit::on_each_engine;
 
 async fn set_status(hub: &Hub, account: &Account, status: AccountStatus) {
     let changed = Account { status, updated_at: hub.clock.now(), ..account.clone() };
-    let change =
-        hub.records.write(changed, |tx, account| Box::pin(records::accounts::set_status(tx, account)));
+    let change = hub.records.write(changed, |tx, account| Box::pin(records::accounts::update(tx, account)));
     change.await.unwrap();
 }
 
