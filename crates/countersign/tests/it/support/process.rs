@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use client::Client;
 use rustix::process::{Pid, Signal, kill_process};
+use testkit::watch;
 
 use super::{PATIENCE, until};
 
@@ -22,10 +23,12 @@ impl Said {
     fn listen(output: impl Read + Send + 'static) -> (Arc<Self>, JoinHandle<()>) {
         let said = Arc::new(Self::default());
         let heard = Arc::clone(&said);
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
         let listener = std::thread::spawn(move || {
             let mut lines = BufReader::new(output);
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+                watch::said(&test, &line);
                 heard.text.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
                 heard.grown.notify_all();
                 line.clear();
@@ -76,7 +79,8 @@ impl Ran {
 impl Process {
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+        let mut child =
+            command.spawn().unwrap_or_else(|error| panic!("cannot run {:?}: {error}", command.get_program()));
         let (out, hears_out) = Said::listen(child.stdout.take().unwrap());
         let (err, hears_err) = Said::listen(child.stderr.take().unwrap());
         Self { child, out, err, listeners: vec![hears_out, hears_err] }
@@ -167,6 +171,7 @@ impl Served {
     pub(crate) async fn watch(mut process: Process, admin_key: impl FnOnce() -> String) -> Self {
         let url = address(&mut process);
         let served = Self { process, url, admin_key: admin_key() };
+        watch::secret(&served.admin_key);
         let stranger = Client::new(&served.url, None).unwrap();
         until("the hub is ready", async || stranger.readyz().await.is_ok_and(|answer| answer.ready)).await;
         served
@@ -183,6 +188,7 @@ impl Served {
 
     /// A client with connections of its own.
     pub(crate) fn client(&self, key: &str) -> Client {
+        watch::secrets_in(key.as_bytes());
         Client::new(&self.url, Some(key)).unwrap()
     }
 
