@@ -12,6 +12,9 @@ use wire::{CreateApiKey, CreatedApiKey};
 
 use super::PATIENCE;
 
+/// Who was refused must not spend the processor on asking again.
+const AGAIN_AFTER: Duration = Duration::from_millis(20);
+
 /// A key whose minting was acknowledged.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
@@ -91,7 +94,7 @@ impl Writers {
                             if after_error == AfterError::Leave {
                                 return;
                             }
-                            tokio::time::sleep(Duration::from_millis(20)).await;
+                            tokio::time::sleep(AGAIN_AFTER).await;
                         }
                     }
                 }
