@@ -8,6 +8,7 @@ use hub::keys::{HubKeys, KeyError, Place};
 use records::{Db, Engine};
 use testkit::clock::TestClock;
 use testkit::hub::open_records;
+use testkit::watch::Data;
 use uuid::Uuid;
 
 const NOW: Timestamp = Timestamp::from_micros(1);
@@ -26,7 +27,7 @@ fn place(row: u128) -> Place<'static> {
 
 #[tokio::test]
 async fn keys_are_made_once_and_private() {
-    let data = tempfile::tempdir().unwrap();
+    let data = Data::make();
     let db = database(data.path()).await;
     let dir = data.path().join("keys");
     let first = HubKeys::open(&dir, &db, NOW).await.unwrap();
@@ -41,7 +42,7 @@ async fn keys_are_made_once_and_private() {
 
 #[tokio::test]
 async fn a_ciphertext_opens_only_where_it_was_made_for() {
-    let data = tempfile::tempdir().unwrap();
+    let data = Data::make();
     let db = database(data.path()).await;
     let keys = HubKeys::open(&data.path().join("keys"), &db, NOW).await.unwrap();
     let sealed = keys.encrypt(place(1), b"hush").unwrap();
@@ -66,12 +67,12 @@ async fn a_ciphertext_opens_only_where_it_was_made_for() {
 
 #[tokio::test]
 async fn other_keys_missing_keys_and_open_keys_are_refused() {
-    let data = tempfile::tempdir().unwrap();
+    let data = Data::make();
     let db = database(data.path()).await;
     let dir = data.path().join("keys");
     HubKeys::open(&dir, &db, NOW).await.unwrap();
 
-    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = Data::make();
     let other = database(elsewhere.path()).await;
     HubKeys::open(&elsewhere.path().join("keys"), &other, NOW).await.unwrap();
     for name in ["secrets.key", "seal.key"] {
