@@ -34,6 +34,11 @@ statement!(
                              expires_at, ended_at, created_at, updated_at FROM login_sessions WHERE token_hash = $1"
 );
 statement!(
+    GET: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
+                         expires_at, ended_at, created_at, updated_at FROM login_sessions \
+                         WHERE account_id = $1 AND id = $2"
+);
+statement!(
     GET_SHARED: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
                                 expires_at, ended_at, created_at, updated_at FROM login_sessions \
                                 WHERE account_id = $1 AND id = $2", lock "FOR SHARE"
@@ -104,6 +109,11 @@ pub async fn insert(tx: &mut Tx, login: &LoginSession, hash: &[u8; 32]) -> Resul
 /// The login a caller presents. Without an organization: the login is what tells it.
 pub async fn by_hash(tx: &mut Tx, hash: &[u8; 32]) -> Result<Option<LoginSession>> {
     tx.opt(&BY_HASH, args![hash]).await
+}
+
+/// The account's login.
+pub async fn get(tx: &mut Tx, account: Id<Account>, id: Id<LoginSession>) -> Result<Option<LoginSession>> {
+    tx.opt(&GET, args![account, id]).await
 }
 
 /// The account's login, which nobody changes until this unit ends.

@@ -9,7 +9,7 @@ use domain::permissions::{Capability, Standing};
 use records::Tx;
 use records::{api_keys, login_sessions};
 
-use super::credential::{self, Credential, Means};
+use super::credential::{self, Credential, Hold, Means};
 use crate::{Caller, Hub, HubError, Origin};
 
 /// How often the last use of a key or login is written down at most.
@@ -67,8 +67,27 @@ pub async fn confirm(
     capability: Capability,
     now: Timestamp,
 ) -> Result<Standing, HubError> {
+    current(tx, caller, capability, Hold::Share, now).await
+}
+
+/// Refuses a caller who has waited and may no longer see what came meanwhile.
+pub async fn still_may(hub: &Hub, caller: &Caller, capability: Capability) -> Result<(), HubError> {
+    let input = (caller.clone(), capability, hub.clock.now());
+    let read = hub.records.read(input, |tx, (caller, capability, now)| {
+        Box::pin(current(tx, caller, *capability, Hold::Look, *now))
+    });
+    read.await.map(drop)
+}
+
+async fn current(
+    tx: &mut Tx,
+    caller: &Caller,
+    capability: Capability,
+    hold: Hold,
+    now: Timestamp,
+) -> Result<Standing, HubError> {
     let known = &caller.credential;
-    let current = credential::again(tx, &known.means).await?;
+    let current = credential::again(tx, &known.means, hold).await?;
     let current = current.ok_or(HubError::Unauthenticated("this credential is no longer valid"))?;
     current.check(now)?;
     if current.organization.id != known.organization.id {

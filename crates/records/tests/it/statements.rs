@@ -28,6 +28,7 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("login_sessions::END_ALL", "a login is its account's, whichever organization it is in"),
     ("login_sessions::END_OTHERS", "a login is its account's, whichever organization it is in"),
     ("login_sessions::FORGET", "the hub forgets everybody's old logins"),
+    ("login_sessions::GET", "a login is its account's, whichever organization it is in"),
     ("login_sessions::GET_LOCKED", "a login is its account's, whichever organization it is in"),
     ("login_sessions::GET_SHARED", "a login is its account's, whichever organization it is in"),
     ("login_sessions::LIST", "a login is its account's, whichever organization it is in"),
