@@ -1,10 +1,15 @@
 //! One file per command.
 
+pub(crate) mod account;
+mod answer;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod events;
+pub(crate) mod key;
 pub(crate) mod me;
 pub(crate) mod migrate;
+pub(crate) mod org;
 pub(crate) mod restore;
 pub(crate) mod serve;
+pub(crate) mod settings;

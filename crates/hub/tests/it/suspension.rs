@@ -10,6 +10,7 @@ use hub::identity::api_keys::{self, NewKey};
 use hub::identity::authenticate::authenticate;
 use hub::{Caller, Hub, Origin};
 use testkit::on_each_engine;
+use tokio::task::JoinSet;
 
 async fn set_status(hub: &Hub, account: &Account, status: AccountStatus) {
     let changed = Account { status, updated_at: hub.clock.now(), ..account.clone() };
@@ -45,14 +46,13 @@ async fn a_waiting_reader_is_told_nothing_after_the_suspension() {
         let key = hub.member(&hub.admin_key, "bob").await;
         let waiting = hub.caller(&key).await;
         let head = settled(&hub.hub, &waiting).await;
-        let reader = {
-            let (hub, caller) = (hub.hub.clone(), waiting.clone());
-            tokio::spawn(async move { read(&hub, &caller, wanted(Some(head), 30)).await })
-        };
+        let mut readers = JoinSet::new();
+        let (own, caller) = (hub.hub.clone(), waiting.clone());
+        readers.spawn(async move { read(&own, &caller, wanted(Some(head), 30)).await });
         set_status(&hub.hub, &waiting.credential.account, AccountStatus::Suspended).await;
         // A seal is an event: the audit row of a new key makes one.
         hub.member(&hub.admin_key, "eve").await;
-        let refused = reader.await.unwrap().err().unwrap();
+        let refused = readers.join_next().await.unwrap().unwrap().err().unwrap();
         assert!(matches!(refused, HubError::Unauthenticated(_)), "{refused}");
     })
     .await;
