@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
 
+mod accounts;
 mod audit;
 mod backdoor;
 mod bodies;
@@ -17,6 +18,8 @@ mod health;
 mod idempotency;
 mod knock;
 mod limits;
+mod members;
+mod organizations;
 mod pages;
 mod proofs;
 mod random;

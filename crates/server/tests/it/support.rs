@@ -148,11 +148,16 @@ pub(crate) async fn get(hub: &TestHub, key: &str, path: &str) -> Value {
 
 /// All items of a list, page by page.
 pub(crate) async fn all_items(hub: &TestHub, key: &str, path: &str) -> Vec<Value> {
+    items_by(hub, key, path, 200).await
+}
+
+/// The same, in pages of this size.
+pub(crate) async fn items_by(hub: &TestHub, key: &str, path: &str, limit: usize) -> Vec<Value> {
     let mut items = Vec::new();
     let mut cursor = String::new();
     loop {
         let joint = if path.contains('?') { '&' } else { '?' };
-        let page = get(hub, key, &format!("{path}{joint}limit=200{cursor}")).await;
+        let page = get(hub, key, &format!("{path}{joint}limit={limit}{cursor}")).await;
         items.extend(page["items"].as_array().unwrap().iter().cloned());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
