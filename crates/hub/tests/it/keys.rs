@@ -95,3 +95,25 @@ async fn other_keys_missing_keys_and_open_keys_are_refused() {
         HubKeys::open(&dir, &db, NOW).await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn after_a_rotation_old_ciphertexts_open_and_new_ones_have_the_new_key() {
+    let data = Data::make();
+    let db = database(data.path()).await;
+    let dir = data.path().join("keys");
+    let before = HubKeys::open(&dir, &db, NOW).await.unwrap();
+    let old = before.encrypt(place(1), b"hush").unwrap();
+    let ids = HubKeys::rotate(&dir, &db, NOW).await.unwrap();
+    let after = HubKeys::open(&dir, &db, NOW).await.unwrap();
+    assert_eq!(after.decrypt(place(1), &old).unwrap(), b"hush");
+    let new = after.encrypt(place(1), b"hush").unwrap();
+    assert!(new.starts_with(ids[0].as_bytes()) && !old.starts_with(ids[0].as_bytes()));
+    assert!(before.decrypt(place(1), &new).is_err(), "a server that has not restarted does not know it");
+    assert_eq!(after.verifying_keys().len(), 2);
+    assert_eq!(after.verifying_keys()[0], before.verifying_keys()[0]);
+    assert_ne!(after.signing_key().unwrap().verifying_key(), before.verifying_keys()[0]);
+    assert_eq!(mode(&dir.join("secrets.key")), 0o600);
+    // A server that still has the files of before is refused.
+    std::fs::remove_file(dir.join("seal.key")).unwrap();
+    assert!(matches!(HubKeys::open(&dir, &db, NOW).await, Err(KeyError::WrongKey { .. })));
+}
