@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, audit, backup, config_check, events, key, me, migrate, org, restore, serve, settings,
+    account, audit, backup, config_check, events, key, man, me, migrate, org, restore, serve, settings,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -72,6 +72,9 @@ enum Command {
         /// Which shell
         shell: Shell,
     },
+    /// Print the manual page, or write one for each command
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::Man),
 }
 
 #[derive(Args)]
@@ -182,6 +185,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
             clap_complete::generate(shell, &mut Cli::command(), "countersign", &mut std::io::stdout());
             Ok(Exit::Done)
         }
+        Command::Man(man) => man::run(&man, Cli::command()),
     }
 }
 
