@@ -31,6 +31,16 @@ statement!(
     GET_SHARED: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
                            created_at, updated_at FROM accounts WHERE id = $1", lock "FOR SHARE"
 );
+statement!(
+    BY_EMAIL: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, created_at, \
+                         updated_at FROM accounts WHERE email = $1"
+);
+// The operator asks for them when nobody is named; two are enough to know that a name is needed.
+statement!(
+    INSTANCE_ADMINS: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
+                                created_at, updated_at FROM accounts WHERE access_level = 'admin' \
+                                AND status = 'active' ORDER BY created_at, id LIMIT 2"
+);
 statement!(SET_STATUS = "UPDATE accounts SET status = $1, updated_at = $2 WHERE id = $3");
 
 /// Adds an account.
@@ -73,4 +83,14 @@ pub async fn get(tx: &mut Tx, id: Id<Account>) -> Result<Option<Account>> {
 /// The account, which nobody changes until this unit ends.
 pub async fn get_shared(tx: &mut Tx, id: Id<Account>) -> Result<Option<Account>> {
     tx.opt(&GET_SHARED, args![id]).await
+}
+
+/// The account with this e-mail, in lower case.
+pub async fn by_email(tx: &mut Tx, email: &str) -> Result<Option<Account>> {
+    tx.opt(&BY_EMAIL, args![email]).await
+}
+
+/// The first two active admins of the instance.
+pub async fn instance_admins(tx: &mut Tx) -> Result<Vec<Account>> {
+    tx.all(&INSTANCE_ADMINS, args![]).await
 }

@@ -34,6 +34,11 @@ statement!(
                              expires_at, ended_at, created_at, updated_at FROM login_sessions WHERE token_hash = $1"
 );
 statement!(
+    GET: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
+                         expires_at, ended_at, created_at, updated_at FROM login_sessions \
+                         WHERE account_id = $1 AND id = $2"
+);
+statement!(
     GET_SHARED: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
                                 expires_at, ended_at, created_at, updated_at FROM login_sessions \
                                 WHERE account_id = $1 AND id = $2", lock "FOR SHARE"
@@ -42,6 +47,12 @@ statement!(
     GET_LOCKED: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
                                 expires_at, ended_at, created_at, updated_at FROM login_sessions \
                                 WHERE account_id = $1 AND id = $2", lock "FOR UPDATE"
+);
+// In order of their ids: two units that end each other's logins must not wait for each other.
+statement!(
+    OPEN_LOCKED: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
+                                 expires_at, ended_at, created_at, updated_at FROM login_sessions \
+                                 WHERE account_id = $1 AND ended_at IS NULL ORDER BY id", lock "FOR UPDATE"
 );
 statement!(
     LIST: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
@@ -102,6 +113,11 @@ pub async fn by_hash(tx: &mut Tx, hash: &[u8; 32]) -> Result<Option<LoginSession
     tx.opt(&BY_HASH, args![hash]).await
 }
 
+/// The account's login.
+pub async fn get(tx: &mut Tx, account: Id<Account>, id: Id<LoginSession>) -> Result<Option<LoginSession>> {
+    tx.opt(&GET, args![account, id]).await
+}
+
 /// The account's login, which nobody changes until this unit ends.
 pub async fn get_shared(
     tx: &mut Tx,
@@ -118,6 +134,11 @@ pub async fn get_locked(
     id: Id<LoginSession>,
 ) -> Result<Option<LoginSession>> {
     tx.opt(&GET_LOCKED, args![account, id]).await
+}
+
+/// All logins of the account that were not ended, for a unit that is about to change some of them.
+pub async fn open_locked(tx: &mut Tx, account: Id<Account>) -> Result<Vec<LoginSession>> {
+    tx.all(&OPEN_LOCKED, args![account]).await
 }
 
 /// The account's logins that are still good, newest first.
