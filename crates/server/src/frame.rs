@@ -10,6 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
+use domain::secrets::SecretKind;
 use wire::Code;
 
 use crate::problem::Problem;
@@ -93,9 +94,11 @@ fn asked_wait(query: Option<&str>) -> Duration {
 fn request_id(app: &App, headers: &HeaderMap) -> HeaderValue {
     let harmless = |value: &&HeaderValue| {
         let bytes = value.as_bytes();
-        // The id is logged; a key sent in the wrong header must not be.
-        let is_key = bytes.windows(4).any(|window| window.eq_ignore_ascii_case(b"csk_"));
-        !is_key
+        // The id is logged; a secret sent in the wrong header must not be.
+        let is_mark = |window: &[u8]| {
+            SecretKind::ALL.iter().any(|kind| window.eq_ignore_ascii_case(kind.mark().as_bytes()))
+        };
+        !bytes.windows(4).any(is_mark)
             && (1..=CLIENT_REQUEST_ID_CHARS_MAX).contains(&bytes.len())
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
     };

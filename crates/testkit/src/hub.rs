@@ -50,6 +50,8 @@ pub struct TestHub {
     pub clock: Arc<TestClock>,
     /// The key of the admin of organization `default`, who is also instance admin.
     pub admin_key: String,
+    /// The token of the link that logs the admin in, once.
+    pub admin_link: String,
     /// Its data directory.
     pub data: TempDir,
     address: SocketAddr,
@@ -76,15 +78,16 @@ impl TestHub {
         };
         let records = migrated(database_url.as_deref(), data.path(), &*clock).await;
         let hub = assemble(records, &setup, data.path(), &clock).await;
-        let key_file =
+        let handed =
             bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
-        let admin_key = std::fs::read_to_string(key_file).expect("the admin's key").trim().to_owned();
+        let admin_link = handed.link.expose().to_owned();
+        let admin_key = std::fs::read_to_string(handed.key_file).expect("the admin's key").trim().to_owned();
         hub.start();
         let address = serve(&hub).await;
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
-        Self { hub, clock, admin_key, data, address, http, database_url, setup }
+        let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().expect("an HTTP client");
+        Self { hub, clock, admin_key, admin_link, data, address, http, database_url, setup }
     }
 
     /// Where it listens.

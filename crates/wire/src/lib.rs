@@ -14,6 +14,7 @@ pub mod code;
 pub mod events;
 pub mod health;
 pub mod identity;
+pub mod login_sessions;
 pub mod page;
 mod patch;
 pub mod problem;
@@ -25,6 +26,9 @@ pub use events::{Event, Events, EventsQuery, Subject};
 pub use health::{Check, Ready};
 pub use identity::{
     AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,
+};
+pub use login_sessions::{
+    DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, SetPassword, SwitchOrganization,
 };
 pub use page::{Page, PageQuery};
 pub use problem::{FieldError, Problem};

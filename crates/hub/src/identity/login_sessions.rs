@@ -26,8 +26,8 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A login that has just begun.
 pub struct LoggedIn {
-    /// The login.
-    pub login: LoginSession,
+    /// The login, with what it may do.
+    pub seen: Seen,
     /// Who logged in.
     pub account: Account,
     /// Where it acts.
@@ -72,7 +72,10 @@ impl Beginner {
         entry.details.insert("method".into(), login.method.as_str().into());
         entry.details.insert("minted_by".into(), login.minted_by.to_string().into());
         audit::record(tx, &entry).await?;
-        Ok(LoggedIn { login, account, organization, secret: self.secret.clone() })
+        let powers = credential::of_login(tx, &login).await?.as_ref().map(powers);
+        let (roles, permissions) = powers.unwrap_or_default();
+        let seen = Seen { login, roles, permissions };
+        Ok(LoggedIn { seen, account, organization, secret: self.secret.clone() })
     }
 
     fn entry(&self, action: &str, login: &LoginSession) -> AuditEntry {

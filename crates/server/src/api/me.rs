@@ -30,7 +30,7 @@ fn shown(caller: &Caller) -> Me {
     }
 }
 
-fn account(account: &domain::accounts::Account) -> Account {
+pub(super) fn account(account: &domain::accounts::Account) -> Account {
     use domain::accounts::{AccessLevel, AccountStatus};
     Account {
         id: account.id.raw(),
@@ -51,7 +51,7 @@ fn account(account: &domain::accounts::Account) -> Account {
     }
 }
 
-fn organization(organization: &domain::organizations::Organization) -> Organization {
+pub(super) fn organization(organization: &domain::organizations::Organization) -> Organization {
     Organization {
         id: organization.id.raw(),
         slug: organization.slug.clone(),
