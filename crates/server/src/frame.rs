@@ -14,7 +14,7 @@ use domain::secrets::SecretKind;
 use wire::Code;
 
 use crate::problem::Problem;
-use crate::{App, telemetry};
+use crate::{App, pages, telemetry};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Requests that may wait have their own end; this one is for the rest.
@@ -33,12 +33,18 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     let started = Instant::now();
     let id = request_id(&app, request.headers());
     let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let uri = request.uri().clone();
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let trace = trace_id(request.headers()).map(str::to_owned);
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        render(&mut response, problem, &path, &id);
+        match pages::owns(uri.path()) {
+            true => {
+                let id = id.to_str().unwrap_or_default();
+                pages::render(&mut response, problem, &app.options, (&method, &uri), id);
+            }
+            false => render(&mut response, problem, uri.path(), &id),
+        }
     }
     finish_headers(response.headers_mut(), id.clone());
     let route = response.extensions().get::<Route>().map_or("(none)", |route| route.0.as_str());
