@@ -1,9 +1,12 @@
 //! One file per command.
 
+pub(crate) mod admin;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod events;
+pub(crate) mod login;
+pub(crate) mod logout;
 pub(crate) mod me;
 pub(crate) mod migrate;
 pub(crate) mod restore;
