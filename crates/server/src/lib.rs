@@ -108,7 +108,7 @@ pub fn router(hub: Hub, options: Options) -> Router {
         .layer(from_fn_with_state(app.clone(), frame::around))
         .layer(from_fn(frame::limit_time))
         .layer(CatchPanicLayer::custom(problem::of_panic))
-        .layer(browser::same_origin(&app.options.public_url))
+        .layer(from_fn_with_state(app.clone(), browser::same_origin))
         .service(routes);
     Router::new().fallback_service(framed)
 }

@@ -8,6 +8,7 @@
 mod audit;
 mod backdoor;
 mod bodies;
+mod devices;
 mod documents;
 mod events;
 mod exactness;
@@ -17,6 +18,8 @@ mod health;
 mod idempotency;
 mod knock;
 mod limits;
+mod login_pages;
+mod logins;
 mod pages;
 mod proofs;
 mod random;

@@ -2,10 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use domain::accounts::AccessLevel;
+use domain::organizations::MembershipLevel;
+use hub::identity::organizations::{NewAccount, Seat, enrol};
+use hub::identity::passwords;
 use serde_json::{Value, json};
 use testkit::reqwest::header::HeaderMap;
 use testkit::reqwest::{RequestBuilder, StatusCode};
 use testkit::{Setup, TestHub, on_each_engine};
+
+/// The password of everybody who has one.
+pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// An answer, read whole.
 #[derive(Clone, Debug)]
@@ -181,4 +188,50 @@ pub(crate) async fn on_each_engine_with(change: impl Fn(&mut Setup), test: impl 
         test(TestHub::start(setup).await).await;
     })
     .await;
+}
+
+/// Adds a member to organization `default` whose password the admin chose; the member's e-mail.
+pub(crate) async fn enrolled(hub: &TestHub, name: &str) -> String {
+    let admin = hub.caller(&hub.admin_key).await;
+    let email = format!("{name}@default.example");
+    let account =
+        NewAccount { email: email.clone(), display_name: name.to_owned(), access_level: AccessLevel::User };
+    let account = enrol(&hub.hub, &admin, account, Seat::of(MembershipLevel::Member)).await.unwrap();
+    let hash = passwords::hash(&hub.hub, PASSWORD).await.unwrap();
+    let input = (account.id, hash, admin.credential.account.id, hub.hub.clock.now());
+    let set = hub.hub.records.write(input, |tx, (account, hash, by, now)| {
+        Box::pin(passwords::set_first(tx, *account, hash, *by, *now))
+    });
+    set.await.unwrap();
+    email
+}
+
+/// A login, as a browser keeps it.
+#[derive(Clone)]
+pub(crate) struct Login {
+    pub(crate) id: String,
+    pub(crate) token: String,
+    pub(crate) body: Value,
+}
+
+impl Login {
+    /// The same request, from the browser that has the login.
+    pub(crate) fn on(&self, request: RequestBuilder) -> RequestBuilder {
+        request.header("cookie", format!("theme=dark; cs={}", self.token))
+    }
+}
+
+/// A login with everybody's password.
+pub(crate) async fn log_in(hub: &TestHub, email: &str) -> Login {
+    let body = json!({"email": email, "password": PASSWORD});
+    let answer = expect(hub.request("POST", "/api/v1/auth/login").json(&body), 200).await;
+    let body = answer.json();
+    let id = body["login_session"]["id"].as_str().unwrap().to_owned();
+    Login { id, token: cookie(&answer).unwrap(), body }
+}
+
+/// The login that an answer has the browser keep.
+pub(crate) fn cookie(answer: &Answer) -> Option<String> {
+    let kept = answer.header("set-cookie")?.strip_prefix("cs=")?.split(';').next()?;
+    Some(kept.to_owned()).filter(|token| !token.is_empty())
 }
