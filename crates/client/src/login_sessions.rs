@@ -6,8 +6,8 @@ use reqwest::header::SET_COOKIE;
 use reqwest::{Method, Response};
 use uuid::Uuid;
 use wire::{
-    DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, Organization, Page, PageQuery,
-    SetPassword, SwitchOrganization,
+    DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, Organization, Page,
+    PageQuery, SetPassword, SwitchOrganization,
 };
 
 use crate::{Client, ClientError};

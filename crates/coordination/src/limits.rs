@@ -39,7 +39,11 @@ impl<K: Hash + Eq, const PART_SECONDS: i64> Limits<K, PART_SECONDS> {
             if shard.len() >= SHARD_CALLERS_MAX {
                 // A flood from more addresses than we remember: forgetting all would free the flood, so the
                 // stranger waits.
-                return Some(Decision { allowed: false, remaining: 0, reset_seconds: SlidingWindow::<PART_SECONDS>::SECONDS });
+                return Some(Decision {
+                    allowed: false,
+                    remaining: 0,
+                    reset_seconds: SlidingWindow::<PART_SECONDS>::SECONDS,
+                });
             }
         }
         Some(shard.entry(caller).or_default().check(now.micros(), self.limit))

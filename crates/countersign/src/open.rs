@@ -68,7 +68,9 @@ pub(crate) async fn operator(config: &Config) -> anyhow::Result<Operator> {
                 bail!("there is no database in {}; say where with --data", config.data.display());
             }
             if !migrate::is_current_sqlite(&database)? {
-                bail!("the database is not that of this release; start `countersign serve` once, which migrates it");
+                bail!(
+                    "the database is not that of this release; start `countersign serve` once, which migrates it"
+                );
             }
             Db::open_sqlite(&database)?
         }

@@ -66,7 +66,10 @@ fn read(path: &Path) -> anyhow::Result<SavedLogins> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     if metadata.permissions().mode() & OTHERS != 0 {
-        bail!("others may read {path}, which holds your login: run `chmod 600 {path}`", path = path.display());
+        bail!(
+            "others may read {path}, which holds your login: run `chmod 600 {path}`",
+            path = path.display()
+        );
     }
     let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     serde_json::from_slice(&text)

@@ -157,9 +157,7 @@ pub fn starts_in(
     let is_open = |org: &Id<Organization>| open.contains(org);
     match wanted {
         Some(wanted) => Some(wanted).filter(is_open).ok_or(StartRefusal::NotThere),
-        None => {
-            home.filter(is_open).or_else(|| open.first().copied()).ok_or(StartRefusal::NoOrganization)
-        }
+        None => home.filter(is_open).or_else(|| open.first().copied()).ok_or(StartRefusal::NoOrganization),
     }
 }
 

@@ -42,7 +42,9 @@ impl<S: Sync> FromRequestParts<S> for Stranger {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let origin = parts.extensions.get::<Origin>().cloned();
-        origin.map(Stranger).ok_or_else(|| internal(&"a handler asks for a stranger on a route that has none"))
+        origin
+            .map(Stranger)
+            .ok_or_else(|| internal(&"a handler asks for a stranger on a route that has none"))
     }
 }
 

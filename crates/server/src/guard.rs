@@ -76,7 +76,9 @@ async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<
             let (caller, limit) = caller(app, client, request).await?;
             match caller.credential.means.scopes() {
                 None => Ok(limit),
-                Some(_) => Err(HubError::Forbidden("this needs a login, or a key without scopes".into()).into()),
+                Some(_) => {
+                    Err(HubError::Forbidden("this needs a login, or a key without scopes".into()).into())
+                }
             }
         }
         Needs::Login => {

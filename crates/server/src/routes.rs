@@ -76,29 +76,27 @@ pub fn listed() -> Vec<Listed> {
         needs: page.needs,
         is_page: true,
     });
-    let routes = table()
-        .into_iter()
-        .flat_map(|route| {
-            let needs = route.needs;
-            route.mount.1.paths.into_iter().flat_map(move |(path, item)| {
-                let methods = [
-                    ("GET", item.get),
-                    ("POST", item.post),
-                    ("PUT", item.put),
-                    ("PATCH", item.patch),
-                    ("DELETE", item.delete),
-                ];
-                let present = methods.into_iter().filter(|(_, operation)| operation.is_some());
-                present
-                    .map(|(method, _)| Listed {
-                        method: method.into(),
-                        path: path.clone(),
-                        needs,
-                        is_page: false,
-                    })
-                    .collect::<Vec<_>>()
-            })
-        });
+    let routes = table().into_iter().flat_map(|route| {
+        let needs = route.needs;
+        route.mount.1.paths.into_iter().flat_map(move |(path, item)| {
+            let methods = [
+                ("GET", item.get),
+                ("POST", item.post),
+                ("PUT", item.put),
+                ("PATCH", item.patch),
+                ("DELETE", item.delete),
+            ];
+            let present = methods.into_iter().filter(|(_, operation)| operation.is_some());
+            present
+                .map(|(method, _)| Listed {
+                    method: method.into(),
+                    path: path.clone(),
+                    needs,
+                    is_page: false,
+                })
+                .collect::<Vec<_>>()
+        })
+    });
     routes.chain(pages).collect()
 }
 

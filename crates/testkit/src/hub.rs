@@ -86,7 +86,11 @@ impl TestHub {
         let address = serve(&hub).await;
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().expect("an HTTP client");
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .expect("an HTTP client");
         Self { hub, clock, admin_key, admin_link, data, address, http, database_url, setup }
     }
 

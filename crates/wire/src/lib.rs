@@ -28,7 +28,8 @@ pub use identity::{
     AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,
 };
 pub use login_sessions::{
-    DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, SetPassword, SwitchOrganization,
+    DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, SetPassword,
+    SwitchOrganization,
 };
 pub use page::{Page, PageQuery};
 pub use problem::{FieldError, Problem};

@@ -184,15 +184,12 @@ mod tests {
         let hush = || "hush-hush-hush".to_owned();
         let log_in = LogIn { email: "a@b".to_owned(), password: hush(), organization_id: None };
         let set = SetPassword { current_password: Some(hush()), new_password: hush() };
-        let device = DeviceLogin {
-            device_code: hush(),
-            user_code: hush(),
-            url: hush(),
-            interval: 5,
-            expires_in: 600,
-        };
+        let device =
+            DeviceLogin { device_code: hush(), user_code: hush(), url: hush(), interval: 5, expires_in: 600 };
         let exchange = ExchangeDeviceCode { device_code: hush() };
-        for text in [format!("{log_in:?}"), format!("{set:?}"), format!("{device:?}"), format!("{exchange:?}")] {
+        for text in
+            [format!("{log_in:?}"), format!("{set:?}"), format!("{device:?}"), format!("{exchange:?}")]
+        {
             assert!(!text.contains("hush"), "{text}");
         }
     }
@@ -212,6 +209,8 @@ mod tests {
             let log_in: LogIn = serde_json::from_value(body).unwrap();
             assert_eq!(log_in.validate().is_ok(), valid, "{log_in:?}");
         }
-        assert!(serde_json::from_value::<LogIn>(json!({"email": "a@b", "password": "x", "remember": 1})).is_err());
+        assert!(
+            serde_json::from_value::<LogIn>(json!({"email": "a@b", "password": "x", "remember": 1})).is_err()
+        );
     }
 }

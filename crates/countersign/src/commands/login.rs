@@ -97,7 +97,9 @@ async fn with_browser(hub: &Client) -> anyhow::Result<Option<(LoggedIn, String)>
             Err(other) => return Err(other.into()),
         };
         match problem.known_code() {
-            Some(Code::AuthorizationPending) if is_terminal => write!(stderr(), ".").and_then(|()| stderr().flush())?,
+            Some(Code::AuthorizationPending) if is_terminal => {
+                write!(stderr(), ".").and_then(|()| stderr().flush())?
+            }
             Some(Code::AuthorizationPending) => {}
             Some(Code::RateLimited) => pause += SLOWER,
             Some(Code::Expired) => return Ok(None),

@@ -80,7 +80,10 @@ impl Attempts {
 
     /// Counts a program that asks for a login.
     pub(crate) fn device(&self, origin: &Origin, at: Timestamp) -> Result<(), HubError> {
-        allowed(self.devices.check(address(origin), at), "too many programs ask for a login from your address")
+        allowed(
+            self.devices.check(address(origin), at),
+            "too many programs ask for a login from your address",
+        )
     }
 }
 

@@ -149,8 +149,7 @@ pub async fn exchange(hub: &Hub, token: &str, origin: &Origin) -> Result<LoggedI
     let unknown = || HubError::NotFound("device code");
     let secret = Secret::parse_as(SecretKind::Device, token.trim()).map_err(|_| unknown())?;
     let input = (Beginner::new(hub, origin)?, secret);
-    let told =
-        hub.records.write(input, |tx, (new, secret)| Box::pin(exchange_unit(tx, new, secret))).await?;
+    let told = hub.records.write(input, |tx, (new, secret)| Box::pin(exchange_unit(tx, new, secret))).await?;
     let retry_after_seconds = u32::try_from(POLL_INTERVAL.as_secs()).unwrap_or(u32::MAX);
     Err(match told {
         Told::LoggedIn(logged_in) => return Ok(*logged_in),

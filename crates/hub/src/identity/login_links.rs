@@ -55,7 +55,6 @@ async fn consume_unit(tx: &mut Tx, beginner: &Beginner, secret: &Secret) -> Resu
     let org = starts_in(None, account.home_org_id, &ids).map_err(|_| nowhere())?;
     let organization = open.into_iter().find(|organization| organization.id == org).ok_or_else(nowhere)?;
     login_links::mark_used(tx, &link, beginner.now).await?;
-    let beginning =
-        Beginning { org, account: account.id, minted_by: account.id, method: LoginMethod::Link };
+    let beginning = Beginning { org, account: account.id, minted_by: account.id, method: LoginMethod::Link };
     beginner.begin(tx, account, organization, beginning).await
 }

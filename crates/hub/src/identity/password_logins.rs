@@ -78,12 +78,8 @@ async fn begin(tx: &mut Tx, unit: &Unit) -> Result<LoggedIn, HubError> {
         StartRefusal::NoOrganization => nowhere(),
     })?;
     let organization = open.into_iter().find(|organization| organization.id == org).ok_or(WRONG)?;
-    let beginning = Beginning {
-        org,
-        account: account.id,
-        minted_by: password.set_by,
-        method: LoginMethod::Password,
-    };
+    let beginning =
+        Beginning { org, account: account.id, minted_by: password.set_by, method: LoginMethod::Password };
     unit.beginner.begin(tx, account, organization, beginning).await
 }
 

@@ -139,10 +139,14 @@ struct Change {
 pub async fn set(hub: &Hub, caller: &Caller, wanted: NewPassword) -> Result<(), HubError> {
     let credential = &caller.credential;
     if credential.means.scopes().is_some() {
-        return Err(HubError::Forbidden("a key with scopes cannot set a password; log in, or use one without".into()));
+        return Err(HubError::Forbidden(
+            "a key with scopes cannot set a password; log in, or use one without".into(),
+        ));
     }
     if credential.account.access_level == AccessLevel::Service {
-        return Err(HubError::Forbidden("only people have passwords; services and agents use API keys".into()));
+        return Err(HubError::Forbidden(
+            "only people have passwords; services and agents use API keys".into(),
+        ));
     }
     let wrong = |bad: BadText| HubError::field("/new_password", bad.to_string());
     check(&wanted.new, &credential.account.email).map_err(wrong)?;

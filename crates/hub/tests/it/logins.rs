@@ -333,9 +333,10 @@ async fn old_logins_links_and_waiting_programs_are_forgotten_after_a_week() {
         let id = logged_in.seen.login.id;
         let is_kept = async || {
             let input = (bob.id, id);
-            let get = hub.hub.records.read(input, |tx, (account, id)| {
-                Box::pin(records::login_sessions::get(tx, *account, *id))
-            });
+            let get = hub
+                .hub
+                .records
+                .read(input, |tx, (account, id)| Box::pin(records::login_sessions::get(tx, *account, *id)));
             get.await.unwrap().is_some()
         };
         let due = async || while hub::jobs::runner::run_due(&hub.hub, "test").await.unwrap() > 0 {};

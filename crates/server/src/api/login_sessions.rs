@@ -89,11 +89,7 @@ pub(crate) async fn get(
     tag = "login", params(("id" = uuid::Uuid, Path)),
     responses((status = 204, description = "It has ended"),
               (status = 404, description = "No such login of yours", body = wire::Problem)))]
-pub(crate) async fn end(
-    State(app): State<App>,
-    Who(caller): Who,
-    id: PathId,
-) -> Result<StatusCode, Problem> {
+pub(crate) async fn end(State(app): State<App>, Who(caller): Who, id: PathId) -> Result<StatusCode, Problem> {
     login_sessions::end(&app.hub, &caller, id.id()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

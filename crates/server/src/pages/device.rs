@@ -94,7 +94,8 @@ fn not_meant(app: &App, caller: &Caller, error: HubError) -> Result<Response<Bod
             Ok(shown(app, caller, StatusCode::NOT_FOUND, message(text)))
         }
         HubError::TooMany { retry_after_seconds, .. } => {
-            let text = format!("Too many wrong codes. Try again in {} min.", retry_after_seconds.div_ceil(60));
+            let text =
+                format!("Too many wrong codes. Try again in {} min.", retry_after_seconds.div_ceil(60));
             let mut response = shown(app, caller, StatusCode::TOO_MANY_REQUESTS, message(&text));
             response.headers_mut().insert("retry-after", HeaderValue::from(retry_after_seconds));
             Ok(response)

@@ -28,6 +28,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Filled<T> {
         let whole = Request::from_parts(kept, Body::from(bytes));
         // Why exactly is not said: axum's words repeat what was typed, and that may be a password.
         let filled = Form::<T>::from_request(whole, state).await;
-        filled.map(|Form(fields)| Self(fields)).map_err(|_| Problem::field("", "the form is not the one of this page"))
+        filled
+            .map(|Form(fields)| Self(fields))
+            .map_err(|_| Problem::field("", "the form is not the one of this page"))
     }
 }

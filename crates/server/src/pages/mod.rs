@@ -56,7 +56,8 @@ pub(crate) fn table() -> Vec<Page> {
 
 /// Whether people look at this path in a browser, so that its problems are pages too.
 pub(crate) fn owns(path: &str) -> bool {
-    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below =
+        |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     path == "/" || below("/login") || below("/account")
 }
 
@@ -123,9 +124,10 @@ pub(crate) fn render(
         response.headers_mut().insert(LOCATION, to);
         return;
     }
-    let errors = problem.body.errors.iter().map(|error| {
-        format!("{} {}", error.pointer.trim_start_matches('/').replace('_', " "), error.detail)
-    });
+    let errors =
+        problem.body.errors.iter().map(|error| {
+            format!("{} {}", error.pointer.trim_start_matches('/').replace('_', " "), error.detail)
+        });
     let template = ErrorPage {
         host: host(options),
         title: &problem.body.title,

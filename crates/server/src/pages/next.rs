@@ -34,10 +34,20 @@ mod tests {
             assert_eq!(local(good), Some(good));
         }
         let long = format!("/{}", "x".repeat(500));
-        for bad in
-            ["", "account", "//evil.example", "/\\evil.example", "\\\\evil.example", "https://evil.example",
-             "javascript:alert(1)", "/\t/evil.example", "/\n/evil", " /account", "/é", long.as_str()]
-        {
+        for bad in [
+            "",
+            "account",
+            "//evil.example",
+            "/\\evil.example",
+            "\\\\evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/\t/evil.example",
+            "/\n/evil",
+            " /account",
+            "/é",
+            long.as_str(),
+        ] {
             assert_eq!(local(bad), None, "{bad:?}");
         }
     }

@@ -50,9 +50,10 @@ pub(crate) async fn submit(
 ) -> Result<Response<Body>, Problem> {
     let (status, message) = match consume(&app.hub, &form.token, &origin).await {
         Ok(done) => return Ok(logged_in(&app.options, &done.secret, "/account")),
-        Err(HubError::NotFound(_)) => {
-            (StatusCode::NOT_FOUND, "There is no such link here. Copy all of it, up to its last character.".into())
-        }
+        Err(HubError::NotFound(_)) => (
+            StatusCode::NOT_FOUND,
+            "There is no such link here. Copy all of it, up to its last character.".into(),
+        ),
         Err(error @ HubError::Expired(_)) => (StatusCode::GONE, capitalised(&error.to_string())),
         Err(other) => return Err(other.into()),
     };

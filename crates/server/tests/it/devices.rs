@@ -97,7 +97,10 @@ async fn what_a_person_denies_stays_denied() {
         assert_eq!(late.status.as_u16(), 404);
         hub.clock.advance(INTERVAL);
         refused(come(&hub, &device), 403, "ACCESS_DENIED").await;
-        assert_eq!(all_items(&hub, &hub.admin_key, "/api/v1/audit?action=device_login:denied").await.len(), 1);
+        assert_eq!(
+            all_items(&hub, &hub.admin_key, "/api/v1/audit?action=device_login:denied").await.len(),
+            1
+        );
     })
     .await;
 }
@@ -155,7 +158,8 @@ async fn codes_cannot_be_guessed() {
         for n in 0..10 {
             // Right ones in between do not count, and do not forgive.
             expect(eve.on(hub.request("GET", &path)), 200).await;
-            expect(eve.on(hub.request("GET", &format!("/login/device?code=AAAA-AAA{}", n % 8 + 2))), 404).await;
+            expect(eve.on(hub.request("GET", &format!("/login/device?code=AAAA-AAA{}", n % 8 + 2))), 404)
+                .await;
         }
         let closed = expect(eve.on(hub.request("GET", &path)), 429).await;
         assert!(closed.header("retry-after").is_some() && closed.text().contains("Too many wrong codes"));

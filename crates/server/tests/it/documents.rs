@@ -51,8 +51,11 @@ async fn the_document_lists_exactly_the_routes() {
                 methods.map(|method| (path.clone(), method.to_uppercase())).collect::<Vec<_>>()
             })
             .collect();
-        let routes: BTreeSet<(String, String)> =
-            listed().into_iter().filter(|route| !route.is_page).map(|route| (route.path, route.method)).collect();
+        let routes: BTreeSet<(String, String)> = listed()
+            .into_iter()
+            .filter(|route| !route.is_page)
+            .map(|route| (route.path, route.method))
+            .collect();
         assert_eq!(documented, routes);
         for operation in operations(&document) {
             assert!(operation["operationId"].is_string(), "{operation}");

@@ -76,7 +76,9 @@ fn keeps_to(route: &Listed, stranger: u16, narrow: u16) -> bool {
         Needs::LocalOr { strangers: false, .. } | Needs::Unscoped => (stranger, narrow) == (unknown, 403),
         Needs::Login => (stranger, narrow) == (unknown, 409),
         Needs::Key => stranger == unknown && let_in(narrow),
-        Needs::Capability(capability) if capability.as_str() == "events:read" => (stranger, narrow) == (401, 200),
+        Needs::Capability(capability) if capability.as_str() == "events:read" => {
+            (stranger, narrow) == (401, 200)
+        }
         Needs::Capability(_) => (stranger, narrow) == (401, 403),
     }
 }
@@ -183,7 +185,8 @@ async fn things(hub: &TestHub) -> Things {
 /// A request that would be right, if only the caller might make it.
 fn request(hub: &TestHub, route: &Listed, id: &str) -> RequestBuilder {
     let path = route.path.replace("{id}", id).replace("{code}", "NOT_FOUND").replace("{name}", "app.css");
-    let path = if path == "/login/once" && route.method == "GET" { "/login/once?token=cso_x".into() } else { path };
+    let path =
+        if path == "/login/once" && route.method == "GET" { "/login/once?token=cso_x".into() } else { path };
     let request = hub.request(&route.method, &path).header("x-forwarded-for", "203.0.113.9");
     match (route.method.as_str(), route.path.as_str()) {
         ("POST", "/api/v1/api-keys") => request.json(&json!({"name": "knocked"})),

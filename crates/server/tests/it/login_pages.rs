@@ -112,7 +112,9 @@ async fn the_login_page_leads_to_where_one_wanted_and_nowhere_else() {
             hub.request("POST", "/login").form(&form)
         };
         leads_to(&send(submit("/login/device?code=AB")).await, "/login/device?code=AB");
-        for elsewhere in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", ""] {
+        for elsewhere in
+            ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", ""]
+        {
             leads_to(&send(submit(elsewhere)).await, "/account");
         }
         let shown = expect(hub.request("GET", "/login?next=//evil.example"), 200).await.text();

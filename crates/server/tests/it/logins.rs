@@ -7,7 +7,8 @@ use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::{Backdoor, suspend};
 use crate::support::{
-    Answer, PASSWORD, all_items, cookie, enrolled, eventually, expect, get, log_in, mint, refused, send, without_place,
+    Answer, PASSWORD, all_items, cookie, enrolled, eventually, expect, get, log_in, mint, refused, send,
+    without_place,
 };
 
 fn attempt(hub: &TestHub, body: Value) -> testkit::reqwest::RequestBuilder {
@@ -26,7 +27,10 @@ async fn a_password_opens_a_login_that_the_browser_keeps() {
         assert!(token.starts_with("css_") && !answer.text().contains(&token), "only in the cookie");
         let body = answer.json();
         let login = &body["login_session"];
-        assert_eq!((&body["account"]["email"], &body["organization"]["slug"]), (&json!(email), &json!("default")));
+        assert_eq!(
+            (&body["account"]["email"], &body["organization"]["slug"]),
+            (&json!(email), &json!("default"))
+        );
         assert_eq!((&login["method"], &login["current"]), (&json!("password"), &json!(true)));
         assert_eq!(login["ip_address"], "127.0.0.1");
         assert!(login["permissions"].as_array().unwrap().contains(&json!("keys:write")), "{login}");
@@ -93,7 +97,8 @@ async fn whoever_may_not_log_in_is_told_the_same_for_the_same_work() {
         let me = log_in(&hub, &sue).await;
         suspend(&hub, me.body["account"]["id"].as_str().unwrap()).await;
         hub.member(&hub.admin_key, "without").await;
-        let elsewhere = get(&hub, &hub.tenant("other").await, "/api/v1/me").await["organization"]["id"].clone();
+        let elsewhere =
+            get(&hub, &hub.tenant("other").await, "/api/v1/me").await["organization"]["id"].clone();
         let attempts = [
             json!({"email": bob, "password": "wrong horse battery"}),
             json!({"email": "nobody@default.example", "password": PASSWORD}),
@@ -152,7 +157,8 @@ async fn nobody_logs_in_who_belongs_nowhere() {
         let backdoor = Backdoor::open(&hub).await;
         let account = backdoor.cell(&format!("SELECT id FROM accounts WHERE email = '{email}'")).await;
         backdoor.run(&format!("DELETE FROM organization_members WHERE account_id = '{account}'")).await;
-        let problem = refused(attempt(&hub, json!({"email": email, "password": PASSWORD})), 403, "FORBIDDEN").await;
+        let problem =
+            refused(attempt(&hub, json!({"email": email, "password": PASSWORD})), 403, "FORBIDDEN").await;
         assert!(problem["detail"].as_str().unwrap().contains("no organization"), "{problem}");
     })
     .await;
@@ -347,9 +353,14 @@ async fn an_admin_cannot_log_in_as_another() {
         let bob = enrolled(&hub, "bob").await;
         let login = log_in(&hub, &bob).await;
         let backdoor = Backdoor::open(&hub).await;
-        let minted_by = format!("SELECT CAST(minted_by AS TEXT) FROM login_sessions WHERE id = '{}'", login.id);
+        let minted_by =
+            format!("SELECT CAST(minted_by AS TEXT) FROM login_sessions WHERE id = '{}'", login.id);
         let admin = get(&hub, &hub.admin_key, "/api/v1/me").await["account"]["id"].clone();
-        assert_eq!(json!(backdoor.cell(&minted_by).await), admin, "the admin chose the password, and the login says so");
+        assert_eq!(
+            json!(backdoor.cell(&minted_by).await),
+            admin,
+            "the admin chose the password, and the login says so"
+        );
         let own = json!({"current_password": PASSWORD, "new_password": "chosen by bob himself"});
         expect(login.on(hub.request("POST", "/api/v1/auth/password")).json(&own), 204).await;
         refused(attempt(&hub, json!({"email": bob, "password": PASSWORD})), 401, "UNAUTHENTICATED").await;

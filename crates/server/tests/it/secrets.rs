@@ -117,7 +117,8 @@ async fn send_marks(hub: &TestHub) {
         marked("POST", "/login/once").form(&[("mark-as-a-token", "cso_mark-as-a-token")]),
         marked("GET", "/login?next=/mark-in-the-query"),
         marked("GET", "/login/device?code=mark-in-the-query"),
-        marked("POST", "/login").form(&[("email", "mark-in-an-e-mail@example.org"), ("password", "mark-as-a-password")]),
+        marked("POST", "/login")
+            .form(&[("email", "mark-in-an-e-mail@example.org"), ("password", "mark-as-a-password")]),
         hub.request("GET", "/healthz").header("x-request-id", "css_mark-as-a-token"),
         hub.request("GET", "/healthz").header("x-request-id", "cso_mark-as-a-token"),
     ];
