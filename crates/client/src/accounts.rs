@@ -33,8 +33,8 @@ impl Client {
     pub async fn create_account(&self, request: &CreateAccount) -> Result<CreatedAccount, ClientError> {
         let response = self.send(self.api(Method::POST, "/accounts").json(request)).await?;
         match response.status() {
-            StatusCode::ACCEPTED => self.body(response).await.map(CreatedAccount::Invited),
-            _ => self.body(response).await.map(Box::new).map(CreatedAccount::Made),
+            StatusCode::ACCEPTED => self.read(response).await.map(CreatedAccount::Invited),
+            _ => self.read(response).await.map(Box::new).map(CreatedAccount::Made),
         }
     }
 

@@ -3,7 +3,7 @@
 //! `transport.rs` is the only place that sends a request and judges the answer; the files named after nouns say which
 //! path each call uses. To add a call, add a method there; it needs no status check of its own.
 //!
-//! **Invariant:** the API key is never part of a `Debug` or an error text.
+//! **Invariant:** an API key or token is never part of a `Debug` or an error text.
 //! **Invariant:** nothing is retried and no redirect is followed: a request is sent once, to the hub that was named.
 
 mod accounts;
@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod health;
 mod identity;
+mod login_sessions;
 mod organizations;
 mod settings;
 mod transport;
@@ -19,5 +20,6 @@ mod transport;
 pub use accounts::CreatedAccount;
 pub use audit::Export;
 pub use error::ClientError;
+pub use login_sessions::Token;
 pub use reqwest::Url;
 pub use transport::Client;

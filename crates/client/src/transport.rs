@@ -86,11 +86,11 @@ impl Client {
         request: RequestBuilder,
     ) -> Result<T, ClientError> {
         let response = self.send(request).await?;
-        self.body(response).await
+        self.read(response).await
     }
 
     /// Reads the JSON of a successful answer.
-    pub(crate) async fn body<T: DeserializeOwned>(&self, response: Response) -> Result<T, ClientError> {
+    pub(crate) async fn read<T: DeserializeOwned>(&self, response: Response) -> Result<T, ClientError> {
         let body = response.bytes().await.map_err(|error| self.unreachable(error))?;
         serde_json::from_slice(&body).map_err(|error| {
             ClientError::Protocol(format!(

@@ -6,16 +6,18 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, audit, backup, config_check, events, key, man, me, migrate, org, restore, serve, settings,
+    account, admin, audit, backup, config_check, events, key, login, logout, man, me, migrate, org, restore,
+    serve, settings,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
+use crate::saved_login;
 use crate::terminal::{LineEnds, shown};
 
 const EXAMPLES: &str = "\
 Examples:
   countersign serve                                start a complete hub in ./countersign-data
-  export COUNTERSIGN_API_KEY=$(cat countersign-data/admin.key)
+  countersign login                                log in, with the help of a browser
   countersign me                                   who am I?
   countersign events --follow                      watch what happens
   countersign audit verify --data ./countersign-data";
@@ -33,7 +35,13 @@ enum Command {
     /// Run the hub: everything in one process
     #[command(after_help = serve::EXAMPLES)]
     Serve(serve::Serve),
-    /// Show who the API key stands for and what it may do
+    /// Log in and keep the login for other commands
+    #[command(after_help = login::EXAMPLES)]
+    Login(login::Login),
+    /// End the kept login
+    #[command(after_help = logout::EXAMPLES)]
+    Logout(logout::Logout),
+    /// Show who the login or API key stands for and what it may do
     #[command(after_help = me::EXAMPLES)]
     Me(me::Me),
     /// People and services: list, create, suspend
@@ -54,6 +62,9 @@ enum Command {
     /// Read, export and verify the audit trail
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::Audit),
+    /// Help people in who cannot log in, with the hub's data in hand
+    #[command(after_help = admin::EXAMPLES)]
+    Admin(admin::Admin),
     /// Look at the configuration
     #[command(after_help = config_check::EXAMPLES)]
     Config(ConfigCommand),
@@ -90,8 +101,8 @@ enum ConfigAction {
     Check(config_check::Check),
 }
 
-/// Where the hub is and how to answer; who asks is said by `COUNTERSIGN_API_KEY` alone, because flags can be seen by
-/// every user of the machine.
+/// Where the hub is and how to answer; who asks is said by `COUNTERSIGN_API_KEY` or the kept login, and by no flag,
+/// because flags can be seen by every user of the machine.
 #[derive(Args, Clone, Debug)]
 pub struct ClientFlags {
     /// Where the hub is
@@ -109,18 +120,28 @@ pub struct ClientFlags {
 }
 
 impl ClientFlags {
-    /// A client that acts with the key of the environment.
+    /// A client that acts with the key of the environment, else with the kept login.
     pub(crate) fn client(&self) -> anyhow::Result<client::Client> {
         let key = std::env::var("COUNTERSIGN_API_KEY").ok().filter(|key| !key.trim().is_empty());
-        let Some(key) = key else {
-            return Err(Usage(
-                "no API key: set COUNTERSIGN_API_KEY. The first one is in admin.key of the hub's data directory: \
-                 export COUNTERSIGN_API_KEY=$(cat countersign-data/admin.key)"
-                    .into(),
-            )
-            .into());
-        };
-        Ok(client::Client::new(&self.url, Some(key.trim()))?)
+        if let Some(key) = key {
+            return Ok(client::Client::new(&self.url, Some(key.trim()))?);
+        }
+        let stranger = self.stranger()?;
+        match saved_login::token_for(stranger.base_url().as_str())? {
+            Some(token) => Ok(client::Client::new(&self.url, Some(&token))?),
+            None => Err(Usage(format!(
+                "not logged in to {url}: run `countersign login --url {url}`, or set COUNTERSIGN_API_KEY. The first key \
+                 is in admin.key of the hub's data directory: \
+                 export COUNTERSIGN_API_KEY=$(cat countersign-data/admin.key)",
+                url = stranger.base_url().as_str().trim_end_matches('/')
+            ))
+            .into()),
+        }
+    }
+
+    /// A client that acts as nobody.
+    pub(crate) fn stranger(&self) -> anyhow::Result<client::Client> {
+        Ok(client::Client::new(&self.url, None)?)
     }
 }
 
@@ -170,6 +191,8 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Serve(serve) => serve::run(&serve),
+        Command::Login(login) => login::run(&login),
+        Command::Logout(logout) => logout::run(&logout),
         Command::Me(me) => me::run(&me),
         Command::Account(account) => account::run(account),
         Command::Org(org) => org::run(org),
@@ -177,6 +200,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Settings(settings) => settings::run(settings),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),
+        Command::Admin(admin) => admin::run(admin),
         Command::Config(ConfigCommand { command: ConfigAction::Check(check) }) => config_check::run(&check),
         Command::Migrate(flags) => migrate::run(&flags),
         Command::Backup(backup) => backup::run(&backup),

@@ -50,7 +50,7 @@ impl From<&ClientError> for Exit {
             ClientError::Unreachable { .. } => Self::Unreachable,
             ClientError::Protocol(_) => Self::Failed,
             ClientError::Problem(problem) => match problem.known_code() {
-                Some(Code::Unauthenticated | Code::Forbidden) => Self::Refused,
+                Some(Code::Unauthenticated | Code::Forbidden | Code::AccessDenied) => Self::Refused,
                 Some(Code::RequestTimeout) => Self::TimedOut,
                 // A newer hub may refuse with a code of its own.
                 None if matches!(problem.status, 401 | 403) => Self::Refused,
@@ -94,6 +94,7 @@ mod tests {
             (ClientError::Protocol(String::new()), Exit::Failed),
             (problem(Code::Unauthenticated), Exit::Refused),
             (problem(Code::Forbidden), Exit::Refused),
+            (problem(Code::AccessDenied), Exit::Refused),
             (ClientError::Problem(Box::new(unknown)), Exit::Refused),
             (problem(Code::RequestTimeout), Exit::TimedOut),
             (problem(Code::NotFound), Exit::Failed),

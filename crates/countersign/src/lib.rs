@@ -10,4 +10,5 @@ mod data_dir;
 pub mod exit;
 mod logging;
 mod open;
+mod saved_login;
 pub mod terminal;

@@ -20,12 +20,13 @@ pub(crate) fn start(config: &LogConfig) {
 
 /// A plain level is meant for us: what libraries say at that level may hold what nobody may log.
 fn directives(level: &str) -> String {
+    let never = format!("{}=off", server::telemetry::UNLOGGED);
     if level.contains(['=', ',']) {
-        return level.to_owned();
+        return format!("{level},{never}");
     }
     let ours = ["countersign", "server", "hub", "records", "coordination", "domain"];
     let ours: Vec<String> = ours.iter().map(|name| format!("{name}={level}")).collect();
-    format!("warn,{}", ours.join(","))
+    format!("warn,{},{never}", ours.join(","))
 }
 
 #[cfg(test)]
@@ -35,6 +36,6 @@ mod tests {
     #[test]
     fn a_plain_level_is_for_our_own_crates() {
         assert!(directives("trace").starts_with("warn,countersign=trace,server=trace"));
-        assert_eq!(directives("info,hyper=debug"), "info,hyper=debug");
+        assert_eq!(directives("info,hyper=debug"), "info,hyper=debug,tower_http::csrf=off");
     }
 }

@@ -1,18 +1,18 @@
 //! From the configuration to a hub that is ready to start.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use hub::clock::{Clock, SystemClock};
-use hub::identity::bootstrap::bootstrap;
+use hub::identity::bootstrap::{HandedOver, bootstrap};
+use hub::identity::operator::Operator;
 use hub::ids::SystemIds;
 use hub::keys::HubKeys;
 use hub::{Hub, instance};
 use records::{Db, Engine, migrate};
 
 use crate::config::Config;
-use crate::data_dir::DataDir;
+use crate::data_dir::{DataDir, database_in};
 
 /// Requests a minute and address before login.
 const ANONYMOUS_RATE_LIMIT: u32 = 300;
@@ -22,8 +22,8 @@ const BLOB_QUOTA_BYTES: i64 = 10 * 1024 * 1024 * 1024;
 /// A hub that has not started yet.
 pub(crate) struct Opened {
     pub(crate) hub: Hub,
-    /// Where the first admin key was written, if this was the first start.
-    pub(crate) first_key: Option<PathBuf>,
+    /// What is handed to the operator, if this was the first start.
+    pub(crate) first_start: Option<HandedOver>,
     _data: DataDir,
 }
 
@@ -54,8 +54,33 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
         let lease = instance::hold(&hub).await?;
         drop(hub.coordination.lease.set(lease));
     }
-    let first_key = bootstrap(&hub, data.path()).await?;
-    Ok(Opened { hub, first_key, _data: data })
+    let first_start = bootstrap(&hub, data.path()).await?;
+    Ok(Opened { hub, first_start, _data: data })
+}
+
+/// The records in the operator's hands, beside a hub that may be running.
+pub(crate) async fn operator(config: &Config) -> anyhow::Result<Operator> {
+    let clock = SystemClock::default();
+    let records = match &config.records.database_url {
+        None => {
+            let database = database_in(&config.data);
+            if !database.exists() {
+                bail!("there is no database in {}; say where with --data", config.data.display());
+            }
+            if !migrate::is_current_sqlite(&database)? {
+                bail!(
+                    "the database is not that of this release; start `countersign serve` once, which migrates it"
+                );
+            }
+            Db::open_sqlite(&database)?
+        }
+        Some(_) => {
+            let records = postgres(config)?;
+            migrated(&records, config, false, &clock).await?;
+            records
+        }
+    };
+    Ok(Operator { records, ids: Arc::new(SystemIds), now: clock.now() })
 }
 
 /// A pool on the configured PostgreSQL.

@@ -6,10 +6,15 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 
 use comfy_table::{ContentArrangement, presets};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde::Serialize;
+
+/// The longest line somebody types.
+const LINE_BYTES_MAX: u64 = 4096;
 
 /// What happens to line ends in text from a stranger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +130,59 @@ fn json_safe(json: &str) -> String {
             }
         },
     )
+}
+
+/// The terminal itself: what is asked there does not go into a pipe.
+fn terminal() -> io::Result<File> {
+    let opened = OpenOptions::new().read(true).write(true).open("/dev/tty");
+    opened.map_err(|_| io::Error::other("there is no terminal to ask on"))
+}
+
+/// Asks for a line on the terminal.
+pub(crate) fn ask(question: &str) -> io::Result<String> {
+    let mut terminal = terminal()?;
+    terminal.write_all(question.as_bytes())?;
+    line(&terminal)
+}
+
+/// Asks for a line on the terminal that nobody sees.
+pub(crate) fn ask_secret(question: &str) -> io::Result<String> {
+    let mut terminal = terminal()?;
+    terminal.write_all(question.as_bytes())?;
+    let silence = Silence::over(terminal.try_clone()?)?;
+    let answer = line(&terminal);
+    drop(silence);
+    terminal.write_all(b"\n")?;
+    answer
+}
+
+fn line(terminal: &File) -> io::Result<String> {
+    let mut line = String::new();
+    BufReader::new(terminal).take(LINE_BYTES_MAX).read_line(&mut line)?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// A terminal that shows nothing of what is typed, until this is dropped.
+struct Silence {
+    terminal: File,
+    before: Termios,
+}
+
+impl Silence {
+    fn over(terminal: File) -> io::Result<Self> {
+        let before = tcgetattr(&terminal)?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no echo.
+        tcsetattr(&self.terminal, OptionalActions::Flush, &self.before).ok();
+    }
 }
 
 #[cfg(test)]

@@ -101,11 +101,88 @@ impl LoginSession {
     }
 }
 
+/// A login as it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Beginning {
+    /// Where it acts.
+    pub org: Id<Organization>,
+    /// Who logs in.
+    pub account: Id<Account>,
+    /// Who else could have made it.
+    pub minted_by: Id<Account>,
+    /// How.
+    pub method: LoginMethod,
+}
+
+impl LoginSession {
+    /// A login from now on; where it comes from is added by whoever knows.
+    #[must_use]
+    pub fn begin(id: Id<LoginSession>, beginning: Beginning, now: Timestamp) -> Self {
+        Self {
+            id,
+            org_id: beginning.org,
+            account_id: beginning.account,
+            minted_by: beginning.minted_by,
+            method: beginning.method,
+            ip: None,
+            user_agent: None,
+            last_active_at: now,
+            expires_at: now.plus(LOGIN_LASTS),
+            ended_at: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// Where a login begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StartRefusal {
+    /// There is no organization to act in.
+    NoOrganization,
+    /// The one asked for is none of the account's.
+    NotThere,
+}
+
+/// Where a login begins: where the person wants it, else at home, else where they have been longest. `open` are the
+/// account's organizations that are not archived, the oldest membership first.
+///
+/// # Errors
+/// There is no such place.
+pub fn starts_in(
+    wanted: Option<Id<Organization>>,
+    home: Option<Id<Organization>>,
+    open: &[Id<Organization>],
+) -> Result<Id<Organization>, StartRefusal> {
+    let is_open = |org: &Id<Organization>| open.contains(org);
+    match wanted {
+        Some(wanted) => Some(wanted).filter(is_open).ok_or(StartRefusal::NotThere),
+        None => home.filter(is_open).or_else(|| open.first().copied()).ok_or(StartRefusal::NoOrganization),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    #[test]
+    fn a_login_begins_where_it_is_wanted_else_at_home_else_where_it_may() {
+        let [a, b, c]: [Id<Organization>; 3] = [1, 2, 3].map(|n| Id::new(Uuid::from_u128(n)));
+        let cases = [
+            (None, Some(b), vec![a, b], Ok(b)),
+            (None, Some(c), vec![a, b], Ok(a)),
+            (None, None, vec![b, a], Ok(b)),
+            (Some(a), Some(b), vec![a, b], Ok(a)),
+            (Some(c), Some(b), vec![a, b], Err(StartRefusal::NotThere)),
+            (Some(c), None, vec![], Err(StartRefusal::NotThere)),
+            (None, Some(a), vec![], Err(StartRefusal::NoOrganization)),
+        ];
+        for (wanted, home, open, expected) in cases {
+            assert_eq!(starts_in(wanted, home, &open), expected, "{wanted:?} {home:?} {open:?}");
+        }
+    }
 
     #[test]
     fn a_login_ends_with_its_day_or_before() {

@@ -44,6 +44,23 @@ pub enum HubError {
     /// Too many requests of this account wait already.
     #[error("too many of your requests are waiting already; let some of them end")]
     TooManyWaiting,
+    /// Something was tried too often, or too soon after the last time.
+    #[error("{what}; try again in {retry_after_seconds} s")]
+    TooMany {
+        /// What was tried.
+        what: &'static str,
+        /// When it may be tried again.
+        retry_after_seconds: u32,
+    },
+    /// Nobody has answered the program that asks for a login.
+    #[error("nobody has granted or denied this login yet; ask again")]
+    AuthorizationPending,
+    /// A person denied it.
+    #[error("{0}")]
+    AccessDenied(&'static str),
+    /// It worked once, or until now.
+    #[error("{0}")]
+    Expired(&'static str),
     /// The log no longer goes back that far.
     #[error("events up to {} are gone", oldest_seq - 1)]
     EventsGone {

@@ -48,7 +48,9 @@ pub use records::member_names::{After as MemberPlace, Wanted as WantedMembers};
 pub use records::organizations::Filter as OrganizationFilter;
 
 use clock::Clock;
+use identity::attempts::Attempts;
 use identity::credential::Credential;
+use identity::passwords::Hashing;
 use ids::Ids;
 use keys::HubKeys;
 use lifecycle::Lifecycle;
@@ -104,6 +106,10 @@ pub struct Coordination {
     pub account_limits: Limits<Id<Account>>,
     /// Requests by address, before login.
     pub address_limits: Limits<std::net::IpAddr>,
+    /// Attempts to log in that did not turn out well.
+    pub(crate) attempts: Attempts,
+    /// Where passwords are hashed, few at a time.
+    pub hashing: Hashing,
 }
 
 impl Hub {
@@ -124,6 +130,8 @@ impl Hub {
             lease: OnceLock::new(),
             account_limits: Limits::new(config.rate_limit),
             address_limits: Limits::new(config.anonymous_rate_limit),
+            attempts: Attempts::default(),
+            hashing: Hashing::default(),
         };
         Self {
             records,

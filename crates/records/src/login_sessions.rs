@@ -48,6 +48,12 @@ statement!(
                                 expires_at, ended_at, created_at, updated_at FROM login_sessions \
                                 WHERE account_id = $1 AND id = $2", lock "FOR UPDATE"
 );
+// In order of their ids: two units that end each other's logins must not wait for each other.
+statement!(
+    OPEN_LOCKED: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
+                                 expires_at, ended_at, created_at, updated_at FROM login_sessions \
+                                 WHERE account_id = $1 AND ended_at IS NULL ORDER BY id", lock "FOR UPDATE"
+);
 statement!(
     LIST: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
                           expires_at, ended_at, created_at, updated_at FROM login_sessions \
@@ -132,6 +138,11 @@ pub async fn get_locked(
     id: Id<LoginSession>,
 ) -> Result<Option<LoginSession>> {
     tx.opt(&GET_LOCKED, args![account, id]).await
+}
+
+/// All logins of the account that were not ended, for a unit that is about to change some of them.
+pub async fn open_locked(tx: &mut Tx, account: Id<Account>) -> Result<Vec<LoginSession>> {
+    tx.all(&OPEN_LOCKED, args![account]).await
 }
 
 /// The account's logins that are still good, newest first.

@@ -11,8 +11,8 @@ use domain::idempotency::{IdempotencyKey, Slot};
 use domain::json::FieldError;
 use garde::Validate;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hub::Caller;
 use hub::idempotency::Once;
+use hub::{Caller, Origin};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 use wire::Code;
@@ -31,6 +31,20 @@ impl<S: Sync> FromRequestParts<S> for Who {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Caller>().cloned();
         caller.map(Who).ok_or_else(|| internal(&"a handler asks for a caller on a route that needs none"))
+    }
+}
+
+/// Where a request comes from that needs no credentials; `guard` has put it there.
+pub(crate) struct Stranger(pub(crate) Origin);
+
+impl<S: Sync> FromRequestParts<S> for Stranger {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let origin = parts.extensions.get::<Origin>().cloned();
+        origin
+            .map(Stranger)
+            .ok_or_else(|| internal(&"a handler asks for a stranger on a route that has none"))
     }
 }
 
@@ -163,7 +177,7 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(Code::UnsupportedMediaType, "send the body as `Content-Type: application/json`"))
 }
 
-async fn whole_body(request: Request) -> Result<bytes::Bytes, Problem> {
+pub(crate) async fn whole_body(request: Request) -> Result<bytes::Bytes, Problem> {
     match Limited::new(request.into_body(), BODY_BYTES_MAX).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {

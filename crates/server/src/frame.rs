@@ -10,10 +10,11 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
+use domain::secrets::SecretKind;
 use wire::Code;
 
 use crate::problem::Problem;
-use crate::{App, telemetry};
+use crate::{App, pages, telemetry};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Requests that may wait have their own end; this one is for the rest.
@@ -32,12 +33,18 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     let started = Instant::now();
     let id = request_id(&app, request.headers());
     let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let uri = request.uri().clone();
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let trace = trace_id(request.headers()).map(str::to_owned);
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        render(&mut response, problem, &path, &id);
+        match pages::owns(uri.path()) {
+            true => {
+                let id = id.to_str().unwrap_or_default();
+                pages::render(&mut response, problem, &app.options, (&method, &uri), id);
+            }
+            false => render(&mut response, problem, uri.path(), &id),
+        }
     }
     finish_headers(response.headers_mut(), id.clone());
     let route = response.extensions().get::<Route>().map_or("(none)", |route| route.0.as_str());
@@ -93,9 +100,11 @@ fn asked_wait(query: Option<&str>) -> Duration {
 fn request_id(app: &App, headers: &HeaderMap) -> HeaderValue {
     let harmless = |value: &&HeaderValue| {
         let bytes = value.as_bytes();
-        // The id is logged; a key sent in the wrong header must not be.
-        let is_key = bytes.windows(4).any(|window| window.eq_ignore_ascii_case(b"csk_"));
-        !is_key
+        // The id is logged; a secret sent in the wrong header must not be.
+        let is_mark = |window: &[u8]| {
+            SecretKind::ALL.iter().any(|kind| window.eq_ignore_ascii_case(kind.mark().as_bytes()))
+        };
+        !bytes.windows(4).any(is_mark)
             && (1..=CLIENT_REQUEST_ID_CHARS_MAX).contains(&bytes.len())
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
     };

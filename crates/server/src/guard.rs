@@ -25,6 +25,10 @@ pub enum Needs {
     Nothing,
     /// A valid key, whatever it may do.
     Key,
+    /// A valid key without scopes, or a login: whoever has it stands for the whole account.
+    Unscoped,
+    /// A login; a key is not enough.
+    Login,
     /// A valid key with this capability.
     Capability(Capability),
     /// This machine, or a key with this capability. Others are let through as strangers where `strangers` says so.
@@ -64,7 +68,29 @@ async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<
     match needs {
         Needs::Nothing => {
             limit_stranger(app, client)?;
+            let origin = origin(client, request.headers());
+            request.extensions_mut().insert(origin);
             Ok(None)
+        }
+        Needs::Unscoped => {
+            let (caller, limit) = caller(app, client, request).await?;
+            match caller.credential.means.scopes() {
+                None => Ok(limit),
+                Some(_) => {
+                    Err(HubError::Forbidden("this needs a login, or a key without scopes".into()).into())
+                }
+            }
+        }
+        Needs::Login => {
+            let (caller, limit) = caller(app, client, request).await?;
+            match caller.credential.login() {
+                Some(_) => Ok(limit),
+                None => Err(HubError::InvalidState {
+                    state: "api_key".into(),
+                    detail: "this is for logins, and you use an API key".into(),
+                }
+                .into()),
+            }
         }
         Needs::Key => caller(app, client, request).await.map(|(_, limit)| limit),
         Needs::Capability(capability) => {

@@ -2,7 +2,7 @@
 //!
 //! [`routes`] is the one table of routes; each says what it needs, and `guard` enforces that before the handler runs.
 //! `browser` is what only browsers need: the login's cookie, and the rule that other sites
-//! change nothing. `frame` stands around everything (request ids, problems, headers, log, metrics). `api` holds the handlers, one
+//! change nothing. `pages` are what people open in one. `frame` stands around everything (request ids, problems, headers, log, metrics). `api` holds the handlers, one
 //! file per noun. To add a route: a handler with `#[utoipa::path]` in its noun's file, a line in the table.
 //!
 //! **Invariant:** a handler translates; it never decides.
@@ -16,6 +16,7 @@ mod frame;
 mod guard;
 pub mod listen;
 mod openapi;
+mod pages;
 mod problem;
 pub mod routes;
 pub mod telemetry;
@@ -107,7 +108,7 @@ pub fn router(hub: Hub, options: Options) -> Router {
         .layer(from_fn_with_state(app.clone(), frame::around))
         .layer(from_fn(frame::limit_time))
         .layer(CatchPanicLayer::custom(problem::of_panic))
-        .layer(browser::same_origin(&app.options.public_url))
+        .layer(from_fn_with_state(app.clone(), browser::same_origin))
         .service(routes);
     Router::new().fallback_service(framed)
 }

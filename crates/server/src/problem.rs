@@ -84,6 +84,12 @@ impl From<HubError> for Problem {
                 Self::new(Code::IdempotencyInFlight, detail).retry_after(RETRY_AFTER_SECONDS)
             }
             HubError::TooManyWaiting => Self::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS),
+            HubError::TooMany { retry_after_seconds, .. } => {
+                Self::new(Code::RateLimited, detail).retry_after(retry_after_seconds)
+            }
+            HubError::AuthorizationPending => Self::new(Code::AuthorizationPending, detail),
+            HubError::AccessDenied(_) => Self::new(Code::AccessDenied, detail),
+            HubError::Expired(_) => Self::new(Code::Expired, detail),
             HubError::EventsGone { oldest_seq } => {
                 Self::new(Code::EventsGone, detail).with("oldest_seq", oldest_seq)
             }

@@ -8,7 +8,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 use utoipa_axum::routes;
 
 pub use crate::guard::Needs;
-use crate::{App, api, frame, guard};
+use crate::{App, api, frame, guard, pages};
 
 /// One route and what it asks of its caller.
 struct Route {
@@ -25,6 +25,8 @@ pub struct Listed {
     pub path: String,
     /// What it asks of its caller.
     pub needs: Needs,
+    /// Whether it is a page for people, and no part of the API.
+    pub is_page: bool,
 }
 
 fn table() -> Vec<Route> {
@@ -56,6 +58,15 @@ fn table() -> Vec<Route> {
         (may(C::AccountsWrite), routes!(api::invitations::accept)),
         (may(C::AccountsWrite), routes!(api::invitations::decline)),
         (may(C::MembersWrite), routes!(api::invitations::withdraw)),
+        (Needs::Nothing, routes!(api::login_sessions::log_in)),
+        (Needs::Login, routes!(api::login_sessions::log_out)),
+        (may(C::AccountsRead), routes!(api::login_sessions::list)),
+        (may(C::AccountsRead), routes!(api::login_sessions::get)),
+        (may(C::AccountsWrite), routes!(api::login_sessions::end)),
+        (Needs::Login, routes!(api::login_sessions::switch)),
+        (Needs::Unscoped, routes!(api::passwords::set)),
+        (Needs::Nothing, routes!(api::device_logins::ask)),
+        (Needs::Nothing, routes!(api::device_logins::exchange)),
         (may(C::KeysRead), routes!(api::api_keys::list)),
         (may(C::KeysWrite), routes!(api::api_keys::create)),
         (may(C::KeysRead), routes!(api::api_keys::get)),
@@ -78,31 +89,40 @@ fn table() -> Vec<Route> {
 /// Every route, for the test that knocks on each.
 #[must_use]
 pub fn listed() -> Vec<Listed> {
-    table()
-        .into_iter()
-        .flat_map(|route| {
-            let needs = route.needs;
-            route.mount.1.paths.into_iter().flat_map(move |(path, item)| {
-                let methods = [
-                    ("GET", item.get),
-                    ("POST", item.post),
-                    ("PUT", item.put),
-                    ("PATCH", item.patch),
-                    ("DELETE", item.delete),
-                ];
-                let present = methods.into_iter().filter(|(_, operation)| operation.is_some());
-                present
-                    .map(|(method, _)| Listed { method: method.into(), path: path.clone(), needs })
-                    .collect::<Vec<_>>()
-            })
+    let pages = pages::table().into_iter().map(|page| Listed {
+        method: page.method.into(),
+        path: page.path.into(),
+        needs: page.needs,
+        is_page: true,
+    });
+    let routes = table().into_iter().flat_map(|route| {
+        let needs = route.needs;
+        route.mount.1.paths.into_iter().flat_map(move |(path, item)| {
+            let methods = [
+                ("GET", item.get),
+                ("POST", item.post),
+                ("PUT", item.put),
+                ("PATCH", item.patch),
+                ("DELETE", item.delete),
+            ];
+            let present = methods.into_iter().filter(|(_, operation)| operation.is_some());
+            present
+                .map(|(method, _)| Listed {
+                    method: method.into(),
+                    path: path.clone(),
+                    needs,
+                    is_page: false,
+                })
+                .collect::<Vec<_>>()
         })
-        .collect()
+    });
+    routes.chain(pages).collect()
 }
 
 /// The routes behind their guards, and the document that describes them.
 pub(crate) fn mounted(app: &App) -> (Router<App>, OpenApi) {
     let empty = OpenApiRouter::with_openapi(crate::openapi::outline());
-    table()
+    let (router, api) = table()
         .into_iter()
         .fold(empty, |router, Route { needs, mount }| {
             let guarded = mount
@@ -110,5 +130,13 @@ pub(crate) fn mounted(app: &App) -> (Router<App>, OpenApi) {
                 .layer(from_fn(frame::mark_route));
             router.routes(guarded)
         })
-        .split_for_parts()
+        .split_for_parts();
+    let router = pages::table().into_iter().fold(router, |router, page| {
+        let guarded = page
+            .mount
+            .layer(from_fn_with_state((app.clone(), page.needs), guard::enter))
+            .layer(from_fn(frame::mark_route));
+        router.route(page.path, guarded)
+    });
+    (router, api)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ::hub::clock::Clock;
-use ::hub::identity::accounts::{self, Created};
+use ::hub::identity::accounts::{self, Created, Wanted};
 use ::hub::identity::authenticate::authenticate;
 use ::hub::identity::founding::{NewAccount, found};
 use ::hub::identity::{api_keys, bootstrap};
@@ -58,6 +58,8 @@ pub struct TestHub {
     pub clock: Arc<TestClock>,
     /// The key of the admin of organization `default`, who is also instance admin.
     pub admin_key: String,
+    /// The token of the link that logs the admin in, once.
+    pub admin_link: String,
     /// Its data directory.
     pub data: Data,
     address: SocketAddr,
@@ -85,15 +87,20 @@ impl TestHub {
         watch::listen();
         let records = migrated(database_url.as_deref(), data.path(), &*clock).await;
         let hub = assemble(records, &setup, data.path(), &clock).await;
-        let key_file =
+        let handed =
             bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
-        let admin_key = std::fs::read_to_string(key_file).expect("the admin's key").trim().to_owned();
+        let admin_link = handed.link.expose().to_owned();
+        let admin_key = std::fs::read_to_string(handed.key_file).expect("the admin's key").trim().to_owned();
         hub.start();
         let address = serve(&hub).await;
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
-        Self { hub, clock, admin_key, data, address, http, database_url, setup }
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .expect("an HTTP client");
+        Self { hub, clock, admin_key, admin_link, data, address, http, database_url, setup }
     }
 
     /// Where it listens.
@@ -141,8 +148,8 @@ impl TestHub {
     async fn seated(&self, admin_key: &str, name: &str, seat: Seat) -> String {
         let admin = self.caller(admin_key).await;
         let email = format!("{name}@{}.example", admin.credential.organization.slug);
-        let created =
-            accounts::create(&self.hub, &admin, person(&email), seat, None).await.expect("a member");
+        let wanted = Wanted { account: person(&email), seat, password: None };
+        let created = accounts::create(&self.hub, &admin, wanted, None).await.expect("a member");
         let ::hub::idempotency::Outcome::Fresh(Created::Account(member)) = created else {
             panic!("{email} exists already");
         };

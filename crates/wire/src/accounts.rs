@@ -1,5 +1,7 @@
 //! Accounts as their organization sees them.
 
+use std::fmt;
+
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -57,7 +59,7 @@ pub struct RoleGrant {
 }
 
 /// Makes an account, or invites the one that has the address.
-#[derive(Clone, Debug, Serialize, Deserialize, Validate, ToSchema)]
+#[derive(Clone, Serialize, Deserialize, Validate, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateAccount {
     /// Its address.
@@ -80,6 +82,17 @@ pub struct CreateAccount {
     #[garde(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manager_id: Option<Uuid>,
+    /// Its first password; logins made with it count as yours too, until its owner has set another one.
+    #[garde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+}
+
+impl fmt::Debug for CreateAccount {
+    /// Leaves out the password, so that no log line or failed assertion can show it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreateAccount").field("email", &self.email).finish_non_exhaustive()
+    }
 }
 
 /// Changes an account.

@@ -20,6 +20,8 @@ pub enum Code {
     Unauthenticated,
     /// Known, but not allowed.
     Forbidden,
+    /// A person was asked, and said no.
+    AccessDenied,
     /// Nothing of that name in the caller's organization.
     NotFound,
     /// The path exists with other methods.
@@ -32,8 +34,12 @@ pub enum Code {
     InvalidState,
     /// The first request with this idempotency key still runs.
     IdempotencyInFlight,
+    /// A person was asked, and has not answered yet.
+    AuthorizationPending,
     /// Older than the event log.
     EventsGone,
+    /// It worked once, or until some time ago.
+    Expired,
     /// `If-Match` names an old version.
     PreconditionFailed,
     /// More than the largest body.

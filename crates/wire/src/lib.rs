@@ -16,6 +16,7 @@ pub mod events;
 pub mod health;
 pub mod identity;
 pub mod invitations;
+pub mod login_sessions;
 pub mod organizations;
 pub mod page;
 mod patch;
@@ -33,6 +34,10 @@ pub use identity::{
     AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,
 };
 pub use invitations::{Invitation, InvitationStatus, InvitationsQuery};
+pub use login_sessions::{
+    DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, SetPassword,
+    SwitchOrganization,
+};
 pub use organizations::{
     AddMember, ChangeMember, ChangeOrganization, CreateOrganization, OrganizationsQuery, TransferOwnership,
 };

@@ -196,6 +196,7 @@ async fn create(client: &Client, json: bool, wanted: Create) -> anyhow::Result<E
         }),
         roles: wanted.roles,
         manager_id,
+        password: None,
     };
     match client.create_account(&request).await? {
         CreatedAccount::Made(member) => one(json, &member),

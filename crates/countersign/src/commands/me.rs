@@ -1,4 +1,4 @@
-//! `countersign me`: who the key stands for.
+//! `countersign me`: who the login or key stands for.
 
 use std::io::{Write, stdout};
 
@@ -31,7 +31,10 @@ pub(crate) fn run(command: &Me) -> anyhow::Result<Exit> {
     table.row(["organization", &me.organization.slug]);
     table.row(["roles", &me.roles.join(", ")]);
     table.row(["permissions", &me.permissions.join(", ")]);
-    table.row(["key", &me.key_id.map(|id| id.to_string()).unwrap_or_default()]);
+    match (me.key_id, &me.login_session_id) {
+        (None, Some(login)) => table.row(["login", login]),
+        (key, _) => table.row(["key", &key.map(|id| id.to_string()).unwrap_or_default()]),
+    }
     write!(stdout(), "{}", table.render(width()))?;
     Ok(Exit::Done)
 }

@@ -1,12 +1,15 @@
 //! One file per command.
 
 pub(crate) mod account;
+pub(crate) mod admin;
 mod answer;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod events;
 pub(crate) mod key;
+pub(crate) mod login;
+pub(crate) mod logout;
 pub(crate) mod man;
 pub(crate) mod me;
 pub(crate) mod migrate;

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
+use domain::secrets::Secret;
 use hub::lifecycle::Lifecycle;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::Options;
@@ -57,11 +58,13 @@ async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<
     hub.start();
     stop_on_signals(hub.lifecycle.clone())?;
     say(&first_line(config, hub, &address.to_string()))?;
-    if let Some(key) = &opened.first_key {
+    let public_url = config.http.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    if let Some(first) = &opened.first_start {
         say(&format!(
-            "first start: the admin's API key is in {path}\ntry: COUNTERSIGN_URL=http://{address} \
-             COUNTERSIGN_API_KEY=$(cat {path}) countersign me",
-            path = key.display()
+            "first start: the admin's API key is in {path}\nlog in as the admin, once, within 15 min: {link}\n\
+             try: COUNTERSIGN_URL=http://{address} COUNTERSIGN_API_KEY=$(cat {path}) countersign me",
+            path = first.key_file.display(),
+            link = login_link(&public_url, &first.link)
         ))?;
     }
     let connections_max = config.http.max_connections as usize;
@@ -69,13 +72,18 @@ async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<
         trusted_proxies: config.http.trusted_proxies.clone(),
         docs: config.http.docs,
         connections_max,
-        public_url: config.http.public_url.clone().unwrap_or_else(|| format!("http://{address}")),
+        public_url,
         secure_cookies: !config.http.is_plain_and_local(),
     };
     let router = server::router(hub.clone(), options);
     server::listen::serve(listener, router, hub, connections_max).await;
     hub.stop().await;
     say("stopped")
+}
+
+/// What a person opens to log in once.
+pub(crate) fn login_link(public_url: &str, secret: &Secret) -> String {
+    format!("{}/login/once?token={}", public_url.trim_end_matches('/'), secret.expose())
 }
 
 fn first_line(config: &Config, hub: &hub::Hub, address: &str) -> String {

@@ -29,6 +29,11 @@ async fn begins(kind: Kind) {
     let ran = served.stop();
     assert!(ran.out.contains(&key_file.display().to_string()), "{}", ran.out);
 
+    let (_, link) = ran.out.split_once("/login/once?token=").expect("a link to log in with");
+    let token = link.lines().next().unwrap();
+    assert!(token.starts_with("cso_") && token.len() == 47, "whole: {token}");
+    assert!(!ran.err.contains(token), "the log does not repeat it");
+
     let written = fs::read_to_string(&key_file).unwrap();
     assert!(!ran.out.contains(written.trim()), "the key itself is not shown");
     fs::remove_file(&key_file).unwrap();
@@ -36,8 +41,8 @@ async fn begins(kind: Kind) {
     served.admin().me().await.expect("the key of the first start still opens");
     let ran = served.stop();
     assert!(
-        !key_file.exists() && !ran.out.contains("first start"),
-        "a second start makes no other key: {}",
+        !key_file.exists() && !ran.out.contains("first start") && !ran.out.contains("/login/once"),
+        "a second start makes no other key and no other link: {}",
         ran.out
     );
 }

@@ -2,7 +2,7 @@
 //!
 //! `support` starts it and ties it to the test's life. Each other module is one promise: what survives a crash
 //! (`killed`, `outage`, `disk_full`), when it refuses to start (`refuses_*`), how it begins and ends (`first_start`,
-//! `shutdown`), what the commands say (`commands`, `follow`, `help`), what can be proven (`audit_*`), what can be
+//! `shutdown`), what the commands say (`commands`, `follow`, `help`), who gets in (`logins`), what can be proven (`audit_*`), what can be
 //! brought back (`backup`), and what must never be seen (`secrets`).
 //!
 //! A big count goes through `testkit::scaled`. Where records matter, a promise is kept on both engines.
@@ -22,6 +22,7 @@ mod first_start;
 mod follow;
 mod help;
 mod killed;
+mod logins;
 mod outage;
 mod refuses_config;
 mod refuses_data;

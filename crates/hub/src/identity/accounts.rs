@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 
 use super::authenticate::confirm;
 use super::founding::{Maker, NewAccount, join};
-use super::{invitations, members as seats};
+use super::{invitations, members as seats, passwords};
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::{Caller, Hub, HubError, audit, etag};
 
@@ -30,11 +30,22 @@ pub enum Created {
     Invited(Invitation),
 }
 
+/// An account that shall exist.
+pub struct Wanted {
+    /// Who.
+    pub account: NewAccount,
+    /// As what.
+    pub seat: Seat,
+    /// The first password, chosen by the admin, who then stands behind every login made with it.
+    pub password: Option<String>,
+}
+
 struct Creation {
     hub: Hub,
     caller: Caller,
     account: NewAccount,
     seat: Seat,
+    password_hash: Option<String>,
     now: Timestamp,
 }
 
@@ -42,14 +53,22 @@ struct Creation {
 pub async fn create(
     hub: &Hub,
     caller: &Caller,
-    account: NewAccount,
-    seat: Seat,
+    wanted: Wanted,
     once: Option<Once<Created>>,
 ) -> Result<Outcome<Created>, HubError> {
     caller.require(Capability::MembersWrite)?;
+    let Wanted { account, seat, password } = wanted;
     let account = NewAccount { email: email(&account.email)?, ..account };
     name(&account.display_name)?;
-    let creation = Creation { hub: hub.clone(), caller: caller.clone(), account, seat, now: hub.clock.now() };
+    if password.is_some() && account.access_level == AccessLevel::Service {
+        return Err(HubError::field("/password", "a service has keys, never a password"));
+    }
+    let password_hash = match &password {
+        Some(password) => Some(passwords::hash(hub, password).await?),
+        None => None,
+    };
+    let (kept, caller, now) = (hub.clone(), caller.clone(), hub.clock.now());
+    let creation = Creation { hub: kept, caller, account, seat, password_hash, now };
     write_once(hub, once, creation, |tx, creation| Box::pin(create_unit(tx, creation))).await
 }
 
@@ -70,6 +89,9 @@ async fn create_unit(tx: &mut Tx, creation: &Creation) -> Result<Created, HubErr
     let service = &creation.caller.origin.service;
     let maker = Maker { ids: &*creation.hub.ids, actor, service, now: creation.now };
     join(tx, maker, org, &account, &creation.seat).await?;
+    if let Some(hash) = &creation.password_hash {
+        passwords::set_first(tx, account.id, hash, actor, creation.now).await?;
+    }
     let account = Account { home_org_id: Some(org.id), ..account };
     Ok(Created::Account(seats::load(tx, org.id, account).await?))
 }

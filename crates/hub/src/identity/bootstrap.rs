@@ -1,4 +1,4 @@
-//! The first start: an organization, the system account, one admin, one key.
+//! The first start: an organization, the system account, one admin, one key, one link to log in with.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,6 +13,7 @@ use domain::subject::Subject;
 use records::{Tx, accounts};
 
 use super::founding::{Maker, NewAccount, create_with_key};
+use super::login_links;
 use crate::ids::{Ids, secret};
 use crate::{Hub, HubError, audit};
 
@@ -22,24 +23,34 @@ const ADMIN_EMAIL: &str = "admin@countersign.invalid";
 const KEY_FILE: &str = "admin.key";
 const SERVICE: &str = "bootstrap";
 
+/// What the first start hands to the operator.
+pub struct HandedOver {
+    /// The file with the admin's first key.
+    pub key_file: PathBuf,
+    /// What a link carries that logs the admin in once.
+    pub link: Secret,
+}
+
 struct FirstStart {
     key_file: PathBuf,
     secret: Secret,
+    link: Secret,
     ids: Arc<dyn Ids>,
     now: Timestamp,
 }
 
-/// Makes what an empty database needs, once. The file with the admin's first key, if this start made it.
-pub async fn bootstrap(hub: &Hub, data: &Path) -> Result<Option<PathBuf>, HubError> {
-    let key_file = data.join(KEY_FILE);
+/// Makes what an empty database needs, once; what the operator gets, if this start made it.
+pub async fn bootstrap(hub: &Hub, data: &Path) -> Result<Option<HandedOver>, HubError> {
+    let (key_file, link) = (data.join(KEY_FILE), secret(SecretKind::Link)?);
     let first = FirstStart {
         key_file: key_file.clone(),
         secret: secret(SecretKind::ApiKey)?,
+        link: link.clone(),
         ids: Arc::clone(&hub.ids),
         now: hub.clock.now(),
     };
     let made = hub.records.write(first, |tx, first| Box::pin(unit(tx, first))).await?;
-    Ok(made.then_some(key_file))
+    Ok(made.then_some(HandedOver { key_file, link }))
 }
 
 async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
@@ -56,6 +67,7 @@ async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
     accounts::insert(tx, &admin).await?;
     let maker = Maker { ids, actor: system.id, service: SERVICE, now };
     let minted = create_with_key(tx, maker, "default", &admin, &first.secret).await?;
+    login_links::make(tx, maker, &admin, Some(minted.key.org_id), &first.link).await?;
     let subject = Subject::new("organization", minted.key.org_id);
     audit::record(tx, &maker.entry(Chain::Instance, "instance:bootstrapped", subject)).await?;
     // Inside the unit: a hub whose first key nobody has is useless, so both exist or neither does.

@@ -197,6 +197,11 @@ pub(super) async fn presented(
     }
 }
 
+/// What the account may do with a login in this organization now; nothing if it may not act there.
+pub(super) async fn of_login(tx: &mut Tx, login: &LoginSession) -> Result<Option<Credential>, HubError> {
+    complete(tx, Means::Login(login.clone()), Hold::Look).await
+}
+
 /// The same key or login as it is now.
 pub(super) async fn again(tx: &mut Tx, known: &Means, hold: Hold) -> Result<Option<Credential>, HubError> {
     let means = match (known, hold) {

@@ -1,11 +1,18 @@
-//! Who may act: authentication, keys, accounts, members, the first start.
+//! Who may act: authentication, keys, passwords, logins, accounts, members, the first start.
 
 pub mod accounts;
 pub mod api_keys;
+pub(crate) mod attempts;
 pub mod authenticate;
 pub mod bootstrap;
 pub mod credential;
+pub mod device_logins;
 pub mod founding;
 pub mod invitations;
+pub mod login_links;
+pub mod login_sessions;
 pub mod members;
+pub mod operator;
 pub mod organizations;
+pub mod password_logins;
+pub mod passwords;

@@ -31,7 +31,7 @@ async fn settled(hub: &TestHub, kind: &'static str) -> Job {
 #[tokio::test]
 async fn a_standing_job_runs_at_once_and_then_every_hour() {
     on_each_engine(async |hub| {
-        for kind in ["events:forget", "idempotency:forget"] {
+        for kind in ["events:forget", "idempotency:forget", "logins:forget"] {
             let first = settled(&hub, kind).await;
             assert!(first.run_at <= hub.hub.clock.now().plus(HOUR));
             assert_eq!(first.attempts, 0, "a success starts the count anew");
@@ -47,7 +47,9 @@ async fn a_standing_job_runs_at_once_and_then_every_hour() {
 #[tokio::test]
 async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
     on_each_engine(async |hub| {
-        settled(&hub, "events:forget").await;
+        for kind in ["events:forget", "idempotency:forget", "logins:forget"] {
+            settled(&hub, kind).await;
+        }
         // This hub's own runner must not take the job from under the test.
         hub.hub.lifecycle.stop().await;
         hub.clock.advance(2 * HOUR);
@@ -58,9 +60,9 @@ async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
             hub.hub.records.write((), move |tx, ()| Box::pin(jobs::claim(tx, owner, until, at, 16)))
         };
         let lost = claim("lost", now).await.unwrap();
-        assert_eq!(lost.len(), 2);
+        assert_eq!(lost.len(), 3);
         assert_eq!(claim("next", now).await.unwrap().len(), 0, "held");
-        assert_eq!(claim("next", lease).await.unwrap().len(), 2, "the lease has ended");
+        assert_eq!(claim("next", lease).await.unwrap().len(), 3, "the lease has ended");
         let late = lost.into_iter().next().unwrap();
         let given_back = hub
             .hub

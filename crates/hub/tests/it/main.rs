@@ -5,5 +5,6 @@
 mod blobs;
 mod jobs;
 mod keys;
+mod logins;
 mod suspension;
 mod twins;

@@ -9,7 +9,7 @@ mod sqlite;
 use sha2::{Digest, Sha256};
 
 pub use postgres::{is_current, run as run_postgres};
-pub use sqlite::{copy as copy_sqlite, run as run_sqlite};
+pub use sqlite::{copy as copy_sqlite, is_current as is_current_sqlite, run as run_sqlite};
 
 use crate::{Engine, Error, Result};
 

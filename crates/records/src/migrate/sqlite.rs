@@ -1,6 +1,7 @@
 //! Migrating a SQLite file before it is opened for use.
 
 use std::path::Path;
+use std::time::Duration;
 
 use domain::Timestamp;
 use rusqlite::{Connection, OpenFlags};
@@ -11,6 +12,9 @@ use crate::{Engine, Error, Result};
 
 /// A file up to this size is checked whole at start; a larger one would make the start slow.
 const CHECKED_AT_START_MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How long a look at the schema waits for a hub that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Brings the file to the schema of this program; how many migrations that took. Before an existing file is
 /// changed, a copy is put beside it.
@@ -27,6 +31,14 @@ pub fn run(path: &Path, now: Timestamp) -> Result<usize> {
         apply(&mut conn, migration, now)?;
     }
     Ok(pending.len())
+}
+
+/// Whether the file has the schema of this program; also while a hub uses it.
+pub fn is_current(path: &Path) -> Result<bool> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags).map_err(failed)?;
+    conn.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    Ok(pending(&applied(&conn)?)?.is_empty())
 }
 
 /// Puts a copy beside the file. An attempt that ended early may have left one, whole or not: it is replaced.

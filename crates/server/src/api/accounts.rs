@@ -13,7 +13,7 @@ use domain::members::{Member as DomainMember, Seat};
 use domain::organizations::{MembershipLevel, Organization};
 use hub::Caller;
 use hub::idempotency::{Answer, Outcome};
-use hub::identity::accounts::{self, Created};
+use hub::identity::accounts::{self, Created, Wanted};
 use hub::identity::founding::NewAccount;
 use hub::identity::members;
 use hub::{MemberPlace, WantedMembers};
@@ -98,7 +98,8 @@ pub(crate) async fn create(
         access_level: value.access_level.map_or(domain::accounts::AccessLevel::User, super::me::access_level),
     };
     let once = terms.once(&caller, body_hash, rendered);
-    Ok(respond(match accounts::create(&app.hub, &caller, account, seat, once).await? {
+    let wanted = Wanted { account, seat, password: value.password };
+    Ok(respond(match accounts::create(&app.hub, &caller, wanted, once).await? {
         Outcome::Fresh(created) => rendered(&created),
         Outcome::Replayed(answer) => answer,
     }))

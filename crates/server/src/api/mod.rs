@@ -3,14 +3,17 @@
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
+pub(crate) mod device_logins;
 pub(crate) mod errors;
 pub(crate) mod events;
 pub(crate) mod fallback;
 pub(crate) mod health;
 pub(crate) mod invitations;
+pub(crate) mod login_sessions;
 pub(crate) mod me;
 pub(crate) mod organizations;
 mod page;
+pub(crate) mod passwords;
 pub(crate) mod settings;
 
 use axum::body::Body;

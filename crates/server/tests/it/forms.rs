@@ -1,12 +1,12 @@
 //! Bodies that are wrong in one known way, on every route that writes: a clear refusal, and nothing changes.
 
 use serde_json::{Value, json};
-use server::routes::listed;
+use server::routes::{Listed, Needs, listed};
 use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::Backdoor;
-use crate::support::{expect, mint, pointers, refused, send};
+use crate::support::{PASSWORD, expect, mint, pointers, refused, send};
 
 const JSON: &str = "application/json";
 
@@ -18,8 +18,28 @@ pub(crate) async fn writes(hub: &TestHub) -> Vec<(&'static str, String, &'static
         ("PATCH", "/api/v1/settings".to_owned(), r#"{"lock:default_ttl": 40, "lock:max_ttl": 400}"#),
         ("POST", format!("/api/v1/api-keys/{}/rotate", key.id), "{}"),
         ("POST", "/api/v1/audit/verification".to_owned(), "{}"),
+        (
+            "POST",
+            "/api/v1/auth/login".to_owned(),
+            r#"{"email": "admin@countersign.invalid", "password": "correct horse battery"}"#,
+        ),
+        (
+            "POST",
+            "/api/v1/auth/password".to_owned(),
+            r#"{"current_password": "correct horse battery", "new_password": "correct horse battery"}"#,
+        ),
+        ("POST", "/api/v1/auth/device".to_owned(), "{}"),
     ];
-    let taking = listed().into_iter().filter(|route| !["GET", "DELETE"].contains(&route.method.as_str()));
+    // What the good bodies above speak of.
+    let password = json!({"current_password": PASSWORD, "new_password": PASSWORD});
+    expect(hub.admin("POST", "/api/v1/auth/password").json(&password), 204).await;
+    // A key cannot use what is for logins, and a device code is good once; both are tested with their own kind.
+    let elsewhere = |route: &Listed| {
+        route.is_page || route.needs == Needs::Login || route.path == "/api/v1/auth/device/token"
+    };
+    let taking = listed()
+        .into_iter()
+        .filter(|route| !["GET", "DELETE"].contains(&route.method.as_str()) && !elsewhere(route));
     for route in taking {
         let path = route.path.replace("{id}", &key.id);
         let known = writes.iter().any(|(method, known, _)| *method == route.method && *known == path);
@@ -150,6 +170,8 @@ async fn refusals_point_at_what_is_wrong() {
         let keys = |body: Value| (("POST", "/api/v1/api-keys"), body.to_string());
         let settings = |body: Value| (("PATCH", "/api/v1/settings"), body.to_string());
         let verification = |body: Value| (("POST", "/api/v1/audit/verification"), body.to_string());
+        let login = |body: Value| (("POST", "/api/v1/auth/login"), body.to_string());
+        let password = |body: Value| (("POST", "/api/v1/auth/password"), body.to_string());
         let raw = |text: &str| (("POST", "/api/v1/api-keys"), text.to_owned());
         let raw_settings = |text: &str| (("PATCH", "/api/v1/settings"), text.to_owned());
         let cases = [
@@ -178,6 +200,17 @@ async fn refusals_point_at_what_is_wrong() {
             (settings(json!({"approval:on_call": ["me"]})), "/approval:on_call"),
             (raw_settings(r#"{"lock:max_ttl": 9007199254740993}"#), "/lock:max_ttl"),
             (verification(json!({"a/b": 1})), "/a~1b"),
+            (login(json!({"email": "a@b"})), ""),
+            (login(json!({"email": "", "password": "x"})), "/email"),
+            (login(json!({"email": "a@b", "password": ""})), "/password"),
+            (login(json!({"email": "a@b", "password": "x".repeat(257)})), "/password"),
+            (login(json!({"email": "a@b", "password": "x", "organization_id": "home"})), "/organization_id"),
+            (login(json!({"email": "a@b", "password": "x", "remember": true})), "/remember"),
+            (password(json!({"new_password": "too short"})), "/new_password"),
+            (password(json!({"new_password": " ".repeat(20)})), "/new_password"),
+            (password(json!({"new_password": "x".repeat(257)})), "/new_password"),
+            (password(json!({"new_password": "admin@countersign.invalid"})), "/new_password"),
+            (password(json!({"current_password": "", "new_password": PASSWORD})), "/current_password"),
         ];
         for (((method, path), body), pointer) in cases {
             let problem =

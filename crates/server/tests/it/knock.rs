@@ -9,7 +9,7 @@ use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::{Backdoor, suspend};
-use crate::support::{all_items, eventually, expect, get, mint, send, without_place};
+use crate::support::{PASSWORD, all_items, eventually, expect, get, log_in, mint, send, without_place};
 
 /// A route and how it answers: a stranger from elsewhere; an admin's key with `events:read` only; a plain member;
 /// the owner of another organization; the admin whose things they are.
@@ -19,6 +19,29 @@ const DOORS: &[(&str, &str, [u16; 5])] = &[
     ("GET", "/metrics", [401, 403, 403, 403, 200]),
     ("GET", "/errors/{code}", [200, 200, 200, 200, 200]),
     ("GET", "/api/v1/me", [401, 200, 200, 200, 200]),
+    ("POST", "/api/v1/auth/login", [200, 200, 200, 200, 200]),
+    ("POST", "/api/v1/auth/logout", [401, 409, 409, 409, 409]),
+    ("GET", "/api/v1/auth/sessions", [401, 403, 200, 200, 200]),
+    ("GET", "/api/v1/auth/sessions/{id}", [401, 403, 404, 404, 200]),
+    ("DELETE", "/api/v1/auth/sessions/{id}", [401, 403, 404, 404, 204]),
+    ("POST", "/api/v1/auth/switch", [401, 409, 409, 409, 409]),
+    ("POST", "/api/v1/auth/password", [401, 403, 204, 204, 204]),
+    ("POST", "/api/v1/auth/device", [200, 200, 200, 200, 200]),
+    // Nobody granted it.
+    ("POST", "/api/v1/auth/device/token", [404, 404, 404, 404, 404]),
+    ("GET", "/", [303, 303, 303, 303, 303]),
+    ("GET", "/login", [200, 200, 200, 200, 200]),
+    ("POST", "/login", [303, 303, 303, 303, 303]),
+    ("GET", "/login/once", [200, 200, 200, 200, 200]),
+    ("POST", "/login/once", [404, 404, 404, 404, 404]),
+    ("GET", "/login/device", [303, 409, 409, 409, 409]),
+    ("POST", "/login/device", [303, 409, 409, 409, 409]),
+    ("GET", "/account", [303, 409, 409, 409, 409]),
+    ("POST", "/account/switch", [303, 409, 409, 409, 409]),
+    ("POST", "/account/end", [303, 409, 409, 409, 409]),
+    ("POST", "/account/password", [303, 409, 409, 409, 409]),
+    ("POST", "/account/logout", [303, 409, 409, 409, 409]),
+    ("GET", "/assets/{name}", [200, 200, 200, 200, 200]),
     ("GET", "/api/v1/api-keys", [401, 403, 200, 200, 200]),
     ("POST", "/api/v1/api-keys", [401, 403, 201, 201, 201]),
     ("GET", "/api/v1/api-keys/{id}", [401, 403, 404, 404, 200]),
@@ -42,14 +65,21 @@ fn expected(route: &Listed) -> [u16; 5] {
     door.unwrap_or_else(|| panic!("{} {} has no row in DOORS", route.method, route.path)).2
 }
 
-/// What the table of routes itself says about a stranger, and about a key that may only read events.
-fn needed(needs: Needs) -> (u16, u16) {
-    match needs {
-        Needs::Nothing | Needs::LocalOr { strangers: true, .. } => (200, 200),
-        Needs::LocalOr { strangers: false, .. } => (401, 403),
-        Needs::Key => (401, 200),
-        Needs::Capability(capability) if capability.as_str() == "events:read" => (401, 200),
-        Needs::Capability(_) => (401, 403),
+/// Whether the row agrees with what the table of routes itself says about a stranger, and about a key that may only
+/// read events.
+fn keeps_to(route: &Listed, stranger: u16, narrow: u16) -> bool {
+    // Who is not logged in is led to where they can, by a page.
+    let unknown = if route.is_page { 303 } else { 401 };
+    let let_in = |status| ![401, 403, 409].contains(&status);
+    match route.needs {
+        Needs::Nothing | Needs::LocalOr { strangers: true, .. } => let_in(stranger) && let_in(narrow),
+        Needs::LocalOr { strangers: false, .. } | Needs::Unscoped => (stranger, narrow) == (unknown, 403),
+        Needs::Login => (stranger, narrow) == (unknown, 409),
+        Needs::Key => stranger == unknown && let_in(narrow),
+        Needs::Capability(capability) if capability.as_str() == "events:read" => {
+            (stranger, narrow) == (401, 200)
+        }
+        Needs::Capability(_) => (stranger, narrow) == (401, 403),
     }
 }
 
@@ -58,7 +88,7 @@ fn every_route_has_its_row_and_keeps_to_what_it_needs() {
     let routes = listed();
     for route in &routes {
         let [stranger, narrow, ..] = expected(route);
-        assert_eq!((stranger, narrow), needed(route.needs), "{} {}", route.method, route.path);
+        assert!(keeps_to(route, stranger, narrow), "{} {}", route.method, route.path);
     }
     assert_eq!(routes.len(), DOORS.len(), "DOORS has rows for routes that are gone");
 }
@@ -76,7 +106,11 @@ fn visitor(name: &'static str, key: &str, answers: fn(&Listed) -> u16) -> Visito
 
 /// Credentials that open nothing, however they look.
 fn dead(route: &Listed) -> u16 {
-    if route.needs == Needs::Nothing { 200 } else { 401 }
+    match route.needs {
+        Needs::Nothing => expected(route)[0],
+        _ if route.is_page => 303,
+        _ => 401,
+    }
 }
 
 async fn visitors(hub: &TestHub) -> Vec<Visitor> {
@@ -119,7 +153,20 @@ async fn visitors(hub: &TestHub) -> Vec<Visitor> {
 struct Things {
     key: String,
     row: String,
+    login: String,
 }
+
+impl Things {
+    fn id(&self, route: &Listed) -> &str {
+        match route.path.as_str() {
+            path if path.contains("/audit/") => &self.row,
+            path if path.contains("/auth/") => &self.login,
+            _ => &self.key,
+        }
+    }
+}
+
+const ADMIN: &str = "admin@countersign.invalid";
 
 async fn things(hub: &TestHub) -> Things {
     let key = mint(hub, &hub.admin_key, json!({"name": "at the door"})).await;
@@ -130,15 +177,32 @@ async fn things(hub: &TestHub) -> Things {
         rows.iter().find(|row| mint_row(row)).map(|row| row["id"].as_str().unwrap().to_owned())
     })
     .await;
-    Things { key: key.id, row }
+    let password = json!({"current_password": PASSWORD, "new_password": PASSWORD});
+    expect(hub.admin("POST", "/api/v1/auth/password").json(&password), 204).await;
+    Things { key: key.id, row, login: log_in(hub, ADMIN).await.id }
 }
 
 /// A request that would be right, if only the caller might make it.
 fn request(hub: &TestHub, route: &Listed, id: &str) -> RequestBuilder {
-    let path = route.path.replace("{id}", id).replace("{code}", "NOT_FOUND");
+    let path = route.path.replace("{id}", id).replace("{code}", "NOT_FOUND").replace("{name}", "app.css");
+    let path =
+        if path == "/login/once" && route.method == "GET" { "/login/once?token=cso_x".into() } else { path };
     let request = hub.request(&route.method, &path).header("x-forwarded-for", "203.0.113.9");
     match (route.method.as_str(), route.path.as_str()) {
         ("POST", "/api/v1/api-keys") => request.json(&json!({"name": "knocked"})),
+        ("POST", "/api/v1/auth/login") => request.json(&json!({"email": ADMIN, "password": PASSWORD})),
+        ("POST", "/api/v1/auth/password") => {
+            request.json(&json!({"current_password": PASSWORD, "new_password": PASSWORD}))
+        }
+        ("POST", "/api/v1/auth/switch") => request.json(&json!({"organization_id": id})),
+        ("POST", "/api/v1/auth/device/token") => request.json(&json!({"device_code": "csd_nope"})),
+        ("POST", "/login") => request.form(&[("email", ADMIN), ("password", PASSWORD)]),
+        ("POST", "/login/once") => request.form(&[("token", "cso_nope")]),
+        ("POST", "/login/device") => request.form(&[("code", "AAAA-AAAA"), ("answer", "allow")]),
+        ("POST", "/account/switch") => request.form(&[("organization_id", id)]),
+        ("POST", "/account/end") => request.form(&[("login_session_id", id)]),
+        ("POST", "/account/password") => request.form(&[("new_password", PASSWORD)]),
+        ("POST", "/account/logout") => request.form(&[("", ""); 0]),
         ("PATCH", "/api/v1/settings") => request.json(&json!({"lock:max_queue_depth": 7})),
         _ => request,
     }
@@ -152,7 +216,7 @@ async fn everybody_gets_exactly_what_the_route_needs() {
         expect(hub.admin("POST", "/api/v1/audit/verification"), 200).await;
         for route in listed() {
             let things = things(&hub).await;
-            let id = if route.path.contains("/audit/") { &things.row } else { &things.key };
+            let id = things.id(&route);
             for visitor in &visitors {
                 let before = backdoor.count("audit_logs").await;
                 let mut request = request(&hub, &route, id);
@@ -169,8 +233,13 @@ async fn everybody_gets_exactly_what_the_route_needs() {
                 let found = answer.status.as_u16();
                 let who = format!("{} at {} {}", visitor.name, route.method, route.path);
                 assert_eq!(found, (visitor.answers)(&route), "{who}: {}", answer.text());
-                if found >= 400 {
+                if found >= 400 && !route.is_page {
                     answer.any_problem();
+                }
+                if route.is_page && found != 303 && !route.path.starts_with("/assets/") {
+                    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{who}");
+                }
+                if found >= 400 {
                     assert_eq!(backdoor.count("audit_logs").await, before, "{who} changed something");
                 }
             }
@@ -203,9 +272,9 @@ async fn what_another_tenant_has_does_not_exist() {
         let theirs = hub.tenant("other").await;
         let things = things(&hub).await;
         for route in listed().iter().filter(|route| route.path.contains("{id}")) {
-            let id = if route.path.contains("/audit/") { &things.row } else { &things.key };
+            let id = things.id(route);
             let nothing = "0197a000-0000-7000-8000-000000000000";
-            let [existing, missing] = [id.as_str(), nothing].map(|id| request(&hub, route, id));
+            let [existing, missing] = [id, nothing].map(|id| request(&hub, route, id));
             let existing = send(existing.bearer_auth(&theirs)).await.problem(404, "NOT_FOUND");
             let missing = send(missing.bearer_auth(&theirs)).await.problem(404, "NOT_FOUND");
             assert_eq!(without_place(&existing), without_place(&missing), "{} {}", route.method, route.path);

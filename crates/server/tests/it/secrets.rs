@@ -4,7 +4,7 @@ use serde_json::json;
 use testkit::watch::log;
 use testkit::{TestHub, on_each_engine};
 
-use crate::support::{Minted, eventually, expect, get, mint, minted, send};
+use crate::support::{Minted, cookie, enrolled, eventually, expect, get, log_in, mint, minted, send};
 
 /// Marks that are sent in every place where a client can put text.
 const MARKS: &[&str] = &[
@@ -16,6 +16,9 @@ const MARKS: &[&str] = &[
     "mark-in-a-cookie",
     "mark-in-a-method",
     "mark-as-a-key",
+    "mark-as-a-password",
+    "mark-as-a-token",
+    "mark-in-an-e-mail",
 ];
 
 async fn send_marks(hub: &TestHub) {
@@ -57,6 +60,20 @@ async fn send_marks(hub: &TestHub) {
         hub.request("GET", "/api/v1/me").bearer_auth("mark-as-a-key"),
         hub.request("GET", "/api/v1/me").header("authorization", "mark-as-a-key"),
         hub.request("GET", "/metrics").bearer_auth("csk_mark-as-a-key"),
+        marked("POST", "/api/v1/auth/login")
+            .json(&json!({"email": "mark-in-an-e-mail@example.org", "password": "mark-as-a-password"})),
+        marked("POST", "/api/v1/auth/password")
+            .json(&json!({"current_password": "mark-as-a-password", "new_password": "mark-as-a-password"})),
+        marked("POST", "/api/v1/auth/device/token").json(&json!({"device_code": "csd_mark-as-a-token"})),
+        marked("GET", "/login/once?token=cso_mark-as-a-token"),
+        marked("POST", "/login/once").form(&[("token", "cso_mark-as-a-token")]),
+        marked("POST", "/login/once").form(&[("mark-as-a-token", "cso_mark-as-a-token")]),
+        marked("GET", "/login?next=/mark-in-the-query"),
+        marked("GET", "/login/device?code=mark-in-the-query"),
+        marked("POST", "/login")
+            .form(&[("email", "mark-in-an-e-mail@example.org"), ("password", "mark-as-a-password")]),
+        hub.request("GET", "/healthz").header("x-request-id", "css_mark-as-a-token"),
+        hub.request("GET", "/healthz").header("x-request-id", "cso_mark-as-a-token"),
     ];
     for request in requests {
         send(request).await;
@@ -77,7 +94,25 @@ async fn use_keys(hub: &TestHub) -> Vec<String> {
     for ended in [&first.key, &rotated.key] {
         send(hub.request("GET", "/api/v1/me").bearer_auth(ended)).await.problem(401, "UNAUTHENTICATED");
     }
-    vec![hub.admin_key.clone(), tenant, member, first.key, rotated.key]
+    let mut secrets = vec![hub.admin_key.clone(), tenant, member, first.key, rotated.key];
+    secrets.extend(use_logins(hub).await);
+    secrets
+}
+
+/// Logs in by password, link and device; every token there was.
+async fn use_logins(hub: &TestHub) -> Vec<String> {
+    let login = log_in(hub, &enrolled(hub, "confidant").await).await;
+    expect(login.on(hub.request("GET", "/account")), 200).await;
+    let device = expect(hub.request("POST", "/api/v1/auth/device"), 200).await.json();
+    let text = |name: &str| device[name].as_str().unwrap().to_owned();
+    let answer = [("code", text("user_code")), ("answer", "allow".to_owned())];
+    expect(login.on(hub.request("POST", "/login/device")).form(&answer), 303).await;
+    let body = json!({"device_code": text("device_code")});
+    let granted = expect(hub.request("POST", "/api/v1/auth/device/token").json(&body), 200).await.json();
+    let link = hub.request("POST", "/login/once").form(&[("token", &hub.admin_link)]);
+    let by_link = cookie(&expect(link, 303).await).unwrap();
+    let granted = granted["token"].as_str().unwrap().to_owned();
+    vec![login.token, text("device_code"), granted, by_link, hub.admin_link.clone()]
 }
 
 #[tokio::test]
@@ -99,6 +134,7 @@ async fn no_secret_and_nothing_a_client_wrote_is_logged() {
             // Half a key is a secret too; the 8 characters of the prefix are public.
             assert!(!text.contains(&secret[12..]), "the end of a key is in the log");
         }
+        assert!(!text.contains(crate::support::PASSWORD), "a password is in the log");
         for mark in MARKS {
             let line = text.lines().find(|line| line.to_lowercase().contains(mark));
             assert_eq!(line, None, "{mark} is in the log");

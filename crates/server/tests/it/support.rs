@@ -7,6 +7,9 @@ use testkit::reqwest::header::HeaderMap;
 use testkit::reqwest::{RequestBuilder, StatusCode};
 use testkit::{Setup, TestHub, on_each_engine};
 
+/// The password of everybody who has one.
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
 /// An answer, read whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
@@ -186,4 +189,42 @@ pub(crate) async fn on_each_engine_with(change: impl Fn(&mut Setup), test: impl 
         test(TestHub::start(setup).await).await;
     })
     .await;
+}
+
+/// Adds a member to organization `default` whose password the admin chose; the member's e-mail.
+pub(crate) async fn enrolled(hub: &TestHub, name: &str) -> String {
+    let email = format!("{name}@default.example");
+    let body = json!({"email": email, "display_name": name, "password": PASSWORD});
+    expect(hub.admin("POST", "/api/v1/accounts").json(&body), 201).await;
+    email
+}
+
+/// A login, as a browser keeps it.
+#[derive(Clone)]
+pub(crate) struct Login {
+    pub(crate) id: String,
+    pub(crate) token: String,
+    pub(crate) body: Value,
+}
+
+impl Login {
+    /// The same request, from the browser that has the login.
+    pub(crate) fn on(&self, request: RequestBuilder) -> RequestBuilder {
+        request.header("cookie", format!("theme=dark; cs={}", self.token))
+    }
+}
+
+/// A login with everybody's password.
+pub(crate) async fn log_in(hub: &TestHub, email: &str) -> Login {
+    let body = json!({"email": email, "password": PASSWORD});
+    let answer = expect(hub.request("POST", "/api/v1/auth/login").json(&body), 200).await;
+    let body = answer.json();
+    let id = body["login_session"]["id"].as_str().unwrap().to_owned();
+    Login { id, token: cookie(&answer).unwrap(), body }
+}
+
+/// The login that an answer has the browser keep.
+pub(crate) fn cookie(answer: &Answer) -> Option<String> {
+    let kept = answer.header("set-cookie")?.strip_prefix("cs=")?.split(';').next()?;
+    Some(kept.to_owned()).filter(|token| !token.is_empty())
 }

@@ -49,6 +49,13 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/FORBIDDEN.md"),
     },
     About {
+        code: Code::AccessDenied,
+        name: "ACCESS_DENIED",
+        status: 403,
+        title: "The person who was asked said no",
+        page: include_str!("../../../../docs/errors/ACCESS_DENIED.md"),
+    },
+    About {
         code: Code::NotFound,
         name: "NOT_FOUND",
         status: 404,
@@ -91,11 +98,25 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/IDEMPOTENCY_IN_FLIGHT.md"),
     },
     About {
+        code: Code::AuthorizationPending,
+        name: "AUTHORIZATION_PENDING",
+        status: 409,
+        title: "The person who was asked has not answered yet",
+        page: include_str!("../../../../docs/errors/AUTHORIZATION_PENDING.md"),
+    },
+    About {
         code: Code::EventsGone,
         name: "EVENTS_GONE",
         status: 410,
         title: "These events are no longer kept",
         page: include_str!("../../../../docs/errors/EVENTS_GONE.md"),
+    },
+    About {
+        code: Code::Expired,
+        name: "EXPIRED",
+        status: 410,
+        title: "It is no longer valid",
+        page: include_str!("../../../../docs/errors/EXPIRED.md"),
     },
     About {
         code: Code::PreconditionFailed,

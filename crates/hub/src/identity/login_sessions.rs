@@ -1,0 +1,279 @@
+//! Logins: how they begin, where they act, how they end.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::accounts::{AccessLevel, Account, AccountStatus};
+use domain::audit::{AuditEntry, Chain};
+use domain::login_sessions::{Beginning, LoginSession};
+use domain::organizations::Organization;
+use domain::permissions::Capability;
+use domain::secrets::{Secret, SecretKind};
+use domain::subject::Subject;
+use domain::{Id, Timestamp};
+use records::{Tx, device_logins, login_links, login_sessions, members, organizations};
+use serde_json::json;
+
+use super::authenticate::confirm;
+use super::credential::{self, Credential, Member};
+use crate::caller::plain_entry;
+use crate::ids::{Ids, secret};
+use crate::{Caller, Hub, HubError, Origin, audit};
+
+/// How long what has expired is kept, for people who ask where their login went.
+const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// A login that has just begun.
+pub struct LoggedIn {
+    /// The login, with what it may do.
+    pub seen: Seen,
+    /// Who logged in.
+    pub account: Account,
+    /// Where it acts.
+    pub organization: Organization,
+    /// Its token, which is shown once.
+    pub secret: Secret,
+}
+
+/// What every unit needs that begins a login.
+pub(super) struct Beginner {
+    pub(super) ids: Arc<dyn Ids>,
+    pub(super) origin: Origin,
+    pub(super) secret: Secret,
+    pub(super) now: Timestamp,
+}
+
+impl Beginner {
+    pub(super) fn new(hub: &Hub, origin: &Origin) -> Result<Self, HubError> {
+        Ok(Self {
+            ids: Arc::clone(&hub.ids),
+            origin: origin.clone(),
+            secret: secret(SecretKind::Login)?,
+            now: hub.clock.now(),
+        })
+    }
+
+    /// Begins the login and records it, in the chain of its organization.
+    pub(super) async fn begin(
+        &self,
+        tx: &mut Tx,
+        account: Account,
+        organization: Organization,
+        beginning: Beginning,
+    ) -> Result<LoggedIn, HubError> {
+        let login = LoginSession {
+            ip: self.origin.ip.clone(),
+            user_agent: self.origin.user_agent.clone(),
+            ..LoginSession::begin(self.ids.id(), beginning, self.now)
+        };
+        login_sessions::insert(tx, &login, &self.secret.hash()).await?;
+        let mut entry = self.entry("login:succeeded", &login);
+        entry.details.insert("method".into(), login.method.as_str().into());
+        entry.details.insert("minted_by".into(), login.minted_by.to_string().into());
+        audit::record(tx, &entry).await?;
+        let powers = credential::of_login(tx, &login).await?.as_ref().map(powers);
+        let (roles, permissions) = powers.unwrap_or_default();
+        let seen = Seen { login, roles, permissions };
+        Ok(LoggedIn { seen, account, organization, secret: self.secret.clone() })
+    }
+
+    fn entry(&self, action: &str, login: &LoginSession) -> AuditEntry {
+        let subject = Subject::new("login_session", login.id);
+        AuditEntry {
+            login_session_id: Some(login.id.to_string()),
+            ip: login.ip.clone(),
+            user_agent: login.user_agent.clone(),
+            ..plain_entry(
+                self.ids.id(),
+                Chain::Organization(login.org_id),
+                login.account_id,
+                (action, subject, &self.origin.service),
+                self.now,
+            )
+        }
+    }
+}
+
+/// Whether this is somebody who can log in: a person, and an active one. Services and agents use keys.
+pub(super) fn may_log_in(account: &Account) -> bool {
+    account.status == AccountStatus::Active && account.access_level != AccessLevel::Service
+}
+
+/// The refusal of somebody who is no member anywhere.
+pub(super) fn nowhere() -> HubError {
+    HubError::Forbidden(
+        "this account is a member of no organization that is open; ask an admin to add it to one".into(),
+    )
+}
+
+/// The account's organizations that are not archived, the oldest membership first.
+pub(super) async fn open_organizations(
+    tx: &mut Tx,
+    account: Id<Account>,
+) -> Result<Vec<Organization>, HubError> {
+    let mut open = Vec::new();
+    for membership in members::of_account(tx, account).await? {
+        let organization = organizations::get(tx, membership.org_id).await?;
+        open.extend(organization.filter(|organization| organization.archived_at.is_none()));
+    }
+    Ok(open)
+}
+
+/// Where the caller may act.
+pub async fn places(hub: &Hub, caller: &Caller) -> Result<Vec<Organization>, HubError> {
+    let account = caller.credential.account.id;
+    hub.records.read(account, |tx, account| Box::pin(open_organizations(tx, *account))).await
+}
+
+/// A login with what it may do where it is now.
+#[derive(Clone)]
+pub struct Seen {
+    /// The login.
+    pub login: LoginSession,
+    /// The account's roles in the login's organization.
+    pub roles: Vec<String>,
+    /// What the account may do there.
+    pub permissions: Vec<&'static str>,
+}
+
+/// The caller's own logins that are still good, newest first.
+pub async fn list(
+    hub: &Hub,
+    caller: &Caller,
+    after: Option<login_sessions::After>,
+    limit: i64,
+) -> Result<Vec<Seen>, HubError> {
+    caller.require(Capability::AccountsRead)?;
+    let (account, now) = (caller.credential.account.id, hub.clock.now());
+    let logins = login_sessions::list(&hub.records, account, now, after, limit).await?;
+    hub.records.read((logins, now), |tx, (logins, now)| Box::pin(seen(tx, logins, *now))).await
+}
+
+/// One login of the caller's that is still good.
+pub async fn get(hub: &Hub, caller: &Caller, id: Id<LoginSession>) -> Result<Seen, HubError> {
+    caller.require(Capability::AccountsRead)?;
+    let input = (caller.credential.account.id, id, hub.clock.now());
+    hub.records
+        .read(input, |tx, (account, id, now)| {
+            Box::pin(async move {
+                let login = login_sessions::get(tx, *account, *id).await?;
+                let good = login.filter(|login| login.usable(*now).is_ok());
+                let found = seen(tx, &good.into_iter().collect::<Vec<_>>(), *now).await?;
+                found.into_iter().next().ok_or(HubError::NotFound("login"))
+            })
+        })
+        .await
+}
+
+async fn seen(tx: &mut Tx, logins: &[LoginSession], now: Timestamp) -> Result<Vec<Seen>, HubError> {
+    // All are one account's, so that the organization alone decides.
+    let mut known: HashMap<Id<Organization>, (Vec<String>, Vec<&'static str>)> = HashMap::new();
+    let mut found = Vec::with_capacity(logins.len());
+    for login in logins {
+        if !known.contains_key(&login.org_id) {
+            let credential = credential::of_login(tx, login).await?;
+            let acting = credential.filter(|credential| credential.check(now).is_ok());
+            known.insert(login.org_id, acting.as_ref().map(powers).unwrap_or_default());
+        }
+        let (roles, permissions) = known.get(&login.org_id).cloned().unwrap_or_default();
+        found.push(Seen { login: login.clone(), roles, permissions });
+    }
+    Ok(found)
+}
+
+fn powers(credential: &Credential) -> (Vec<String>, Vec<&'static str>) {
+    let roles = credential.member.as_ref().map(Member::role_names).unwrap_or_default();
+    (roles, credential.capabilities().iter().map(Capability::as_str).collect())
+}
+
+/// The caller's login; a key is none.
+fn own(caller: &Caller) -> Result<&LoginSession, HubError> {
+    caller.credential.login().ok_or_else(|| HubError::InvalidState {
+        state: "api_key".into(),
+        detail: "this is for logins, and you use an API key; revoke a key instead of logging out".into(),
+    })
+}
+
+/// Ends the caller's own login.
+pub async fn log_out(hub: &Hub, caller: &Caller) -> Result<(), HubError> {
+    end(hub, caller, own(caller)?.id).await
+}
+
+struct Change<T> {
+    hub: Hub,
+    caller: Caller,
+    wanted: T,
+    now: Timestamp,
+}
+
+impl<T> Change<T> {
+    fn new(hub: &Hub, caller: &Caller, wanted: T) -> Self {
+        Self { hub: hub.clone(), caller: caller.clone(), wanted, now: hub.clock.now() }
+    }
+
+    fn entry(&self, action: &str, login: Id<LoginSession>) -> AuditEntry {
+        self.caller.entry(&self.hub, action, Subject::new("login_session", login), self.now)
+    }
+}
+
+/// Ends a login of the caller's at once. One that has ended already stays ended.
+pub async fn end(hub: &Hub, caller: &Caller, id: Id<LoginSession>) -> Result<(), HubError> {
+    caller.require(Capability::AccountsWrite)?;
+    let input = Change::new(hub, caller, id);
+    hub.records.write(input, |tx, change| Box::pin(end_unit(tx, change))).await
+}
+
+async fn end_unit(tx: &mut Tx, change: &Change<Id<LoginSession>>) -> Result<(), HubError> {
+    let (account, id) = (change.caller.credential.account.id, change.wanted);
+    login_sessions::open_locked(tx, account).await?;
+    confirm(tx, &change.caller, Capability::AccountsWrite, change.now).await?;
+    if login_sessions::end(tx, account, id, change.now).await? {
+        return audit::record(tx, &change.entry("login:ended", id)).await;
+    }
+    match login_sessions::get(tx, account, id).await? {
+        Some(_) => Ok(()),
+        None => Err(HubError::NotFound("login")),
+    }
+}
+
+/// Moves the caller's login to another organization of the caller's.
+pub async fn switch(hub: &Hub, caller: &Caller, org: Id<Organization>) -> Result<Organization, HubError> {
+    own(caller)?;
+    let input = Change::new(hub, caller, org);
+    hub.records.write(input, |tx, change| Box::pin(switch_unit(tx, change))).await
+}
+
+async fn switch_unit(tx: &mut Tx, change: &Change<Id<Organization>>) -> Result<Organization, HubError> {
+    let login = own(&change.caller)?;
+    login_sessions::get_locked(tx, login.account_id, login.id).await?;
+    confirm(tx, &change.caller, Capability::AccountsRead, change.now).await?;
+    let to = organizations::get_shared(tx, change.wanted).await?;
+    let is_member = members::get_shared(tx, change.wanted, login.account_id).await?.is_some();
+    let to = to.filter(|to| is_member && to.archived_at.is_none());
+    let to = to.ok_or(HubError::NotFound("organization"))?;
+    if to.id == login.org_id {
+        return Ok(to);
+    }
+    login_sessions::switch(tx, login, to.id, change.now).await?;
+    let left = change.entry("login:switched", login.id);
+    let moved = json!({"from": login.org_id.to_string(), "to": to.id.to_string()});
+    for chain in [Chain::Organization(login.org_id), Chain::Organization(to.id)] {
+        let details = moved.as_object().cloned().unwrap_or_default();
+        audit::record(tx, &AuditEntry { id: change.hub.ids.id(), chain, details, ..left.clone() }).await?;
+    }
+    Ok(to)
+}
+
+/// Forgets logins, links and waiting programs that expired a while ago. How many.
+pub(crate) async fn forget_old(hub: &Hub) -> Result<u64, HubError> {
+    let before = hub.clock.now().minus(KEPT_AFTER_EXPIRY);
+    let forgotten = hub.records.write(before, |tx, &before| {
+        Box::pin(async move {
+            let logins = login_sessions::forget(tx, before).await?;
+            let links = login_links::forget(tx, before).await?;
+            Ok::<_, records::Error>(logins + links + device_logins::forget(tx, before).await?)
+        })
+    });
+    Ok(forgotten.await?)
+}

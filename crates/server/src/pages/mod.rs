@@ -1,0 +1,163 @@
+//! Pages for people: to log in, to answer a program that asks for a login, and one's own account.
+//!
+//! A page needs no JavaScript. It is a template in `templates/`, a `GET` that shows it and changes nothing, and a
+//! `POST` of a form that changes something and then leads elsewhere (303). What goes wrong is a page too: problems of
+//! paths that are pages are rendered here, those of all others by `frame`.
+
+pub(crate) mod account;
+pub(crate) mod assets;
+pub(crate) mod device;
+mod form;
+pub(crate) mod login;
+mod next;
+pub(crate) mod once;
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::{HeaderValue, Method, Response, StatusCode, Uri};
+use axum::response::{Html, IntoResponse};
+use axum::routing::{MethodRouter, get, post};
+use domain::Timestamp;
+use domain::secrets::Secret;
+use wire::Code;
+
+use crate::guard::Needs;
+use crate::problem::{Problem, internal};
+use crate::{App, Options, browser};
+
+/// A page and what it asks of whoever opens it.
+pub(crate) struct Page {
+    pub(crate) needs: Needs,
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) mount: MethodRouter<App>,
+}
+
+/// Every page.
+pub(crate) fn table() -> Vec<Page> {
+    let page = |needs, method, path, mount| Page { needs, method, path, mount };
+    vec![
+        page(Needs::Key, "GET", "/", get(account::lead)),
+        page(Needs::Nothing, "GET", "/login", get(login::show)),
+        page(Needs::Nothing, "POST", "/login", post(login::submit)),
+        page(Needs::Nothing, "GET", "/login/once", get(once::show)),
+        page(Needs::Nothing, "POST", "/login/once", post(once::submit)),
+        page(Needs::Login, "GET", "/login/device", get(device::show)),
+        page(Needs::Login, "POST", "/login/device", post(device::submit)),
+        page(Needs::Login, "GET", "/account", get(account::show)),
+        page(Needs::Login, "POST", "/account/switch", post(account::switch)),
+        page(Needs::Login, "POST", "/account/end", post(account::end)),
+        page(Needs::Login, "POST", "/account/password", post(account::password)),
+        page(Needs::Login, "POST", "/account/logout", post(account::log_out)),
+        page(Needs::Nothing, "GET", "/assets/{name}", get(assets::get)),
+    ]
+}
+
+/// Whether people look at this path in a browser, so that its problems are pages too.
+pub(crate) fn owns(path: &str) -> bool {
+    let below =
+        |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    path == "/" || below("/login") || below("/account")
+}
+
+/// A rendered template.
+fn page(status: StatusCode, template: &impl Template) -> Response<Body> {
+    match template.render() {
+        Ok(text) => (status, Html(text)).into_response(),
+        Err(error) => internal(&error).into_response(),
+    }
+}
+
+/// Leads elsewhere after a form was taken.
+fn lead_to(path: &str) -> Response<Body> {
+    let to = HeaderValue::try_from(path).unwrap_or(HeaderValue::from_static("/"));
+    (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response()
+}
+
+/// Has the browser keep the login and leads on.
+fn logged_in(options: &Options, secret: &Secret, path: &str) -> Response<Body> {
+    let mut response = lead_to(path);
+    response.headers_mut().append(SET_COOKIE, browser::keep(options, secret.expose()));
+    response
+}
+
+/// What people call the hub: its address without the scheme.
+fn host(options: &Options) -> &str {
+    options.public_url.split_once("://").map_or(options.public_url.as_str(), |(_, host)| host)
+}
+
+/// A time to the minute, as people read it.
+fn minute(at: Timestamp) -> String {
+    let text = at.to_string();
+    let date_and_time = text.get(..16).map(|text| text.replace('T', " "));
+    date_and_time.map_or(text, |text| format!("{text} UTC"))
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    host: &'a str,
+    title: &'a str,
+    detail: &'a str,
+    errors: Vec<String>,
+    code: &'a str,
+    request_id: &'a str,
+}
+
+/// Makes a problem a page. Whoever is not logged in is led to where they can.
+pub(crate) fn render(
+    response: &mut Response<Body>,
+    problem: Problem,
+    options: &Options,
+    (method, uri): (&Method, &Uri),
+    request_id: &str,
+) {
+    response.headers_mut().remove(CONTENT_LENGTH);
+    if problem.code == Code::Unauthenticated {
+        // What a form would have changed is not changed later, behind the person's back.
+        let wanted = uri.path_and_query().filter(|_| method == Method::GET && uri.path() != "/");
+        let to = wanted.map_or("/login".to_owned(), |wanted| next::after_login(wanted.as_str()));
+        let to = HeaderValue::try_from(to).unwrap_or(HeaderValue::from_static("/login"));
+        *response.status_mut() = StatusCode::SEE_OTHER;
+        *response.body_mut() = Body::empty();
+        response.headers_mut().insert(LOCATION, to);
+        return;
+    }
+    let errors =
+        problem.body.errors.iter().map(|error| {
+            format!("{} {}", error.pointer.trim_start_matches('/').replace('_', " "), error.detail)
+        });
+    let template = ErrorPage {
+        host: host(options),
+        title: &problem.body.title,
+        detail: &problem.body.detail,
+        errors: errors.collect(),
+        code: &problem.body.code,
+        request_id,
+    };
+    *response.body_mut() = Body::from(template.render().unwrap_or_default());
+    response.headers_mut().extend(problem.headers);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_own_their_paths_and_no_others() {
+        for path in ["/", "/login", "/login/once", "/login/anything", "/account", "/account/end"] {
+            assert!(owns(path), "{path}");
+        }
+        for path in ["/api/v1/me", "/loginx", "/accounts", "/api/v1/auth/login", "/healthz", "//login", ""] {
+            assert!(!owns(path), "{path}");
+        }
+        assert!(table().iter().all(|page| owns(page.path) || page.path == "/assets/{name}"));
+    }
+
+    #[test]
+    fn times_are_shown_to_the_minute() {
+        assert_eq!(minute(Timestamp::from_micros(1_773_847_800_123_456)), "2026-03-18 15:30 UTC");
+    }
+}
