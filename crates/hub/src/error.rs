@@ -29,6 +29,9 @@ pub enum HubError {
         /// Why that does not allow it.
         detail: String,
     },
+    /// It contradicts what is already there.
+    #[error("{0}")]
+    Conflict(String),
     /// The thing was changed since the caller read it.
     #[error("it was changed since you read it; read it again")]
     PreconditionFailed,
@@ -59,6 +62,15 @@ impl HubError {
     /// One wrong field.
     pub fn field(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { pointer: pointer.into(), detail: detail.into() }])
+    }
+
+    /// The same, but what a unique index refused in words: which value is taken. For use cases where only that value
+    /// can be.
+    pub(crate) fn or_taken(self, detail: impl FnOnce() -> String) -> Self {
+        match self {
+            Self::Records(records::Error::Duplicate { .. }) => Self::Conflict(detail()),
+            other => other,
+        }
     }
 }
 

@@ -31,6 +31,11 @@ statement!(
     GET_SHARED: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
                            created_at, updated_at FROM accounts WHERE id = $1", lock "FOR SHARE"
 );
+statement!(
+    GET_LOCKED: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
+                           created_at, updated_at FROM accounts WHERE id = $1", lock "FOR UPDATE"
+);
+statement!(SET_NAME = "UPDATE accounts SET display_name = $1, updated_at = $2 WHERE id = $3");
 statement!(SET_STATUS = "UPDATE accounts SET status = $1, updated_at = $2 WHERE id = $3");
 
 /// Adds an account.
@@ -58,6 +63,13 @@ pub async fn set_home(tx: &mut Tx, account: &Account) -> Result<()> {
     tx.change_one(&SET_HOME, values, "an account").await
 }
 
+/// Changes what people call the account; names to search by are changed apart.
+pub async fn set_name(tx: &mut Tx, account: &Account) -> Result<()> {
+    tx.wakes.identity = true;
+    let values = args![&account.display_name, account.updated_at, account.id];
+    tx.change_one(&SET_NAME, values, "an account").await
+}
+
 /// Changes who may authenticate.
 pub async fn set_status(tx: &mut Tx, account: &Account) -> Result<()> {
     tx.wakes.identity = true;
@@ -73,4 +85,9 @@ pub async fn get(tx: &mut Tx, id: Id<Account>) -> Result<Option<Account>> {
 /// The account, which nobody changes until this unit ends.
 pub async fn get_shared(tx: &mut Tx, id: Id<Account>) -> Result<Option<Account>> {
     tx.opt(&GET_SHARED, args![id]).await
+}
+
+/// The account, for a unit that is about to change it.
+pub async fn get_locked(tx: &mut Tx, id: Id<Account>) -> Result<Option<Account>> {
+    tx.opt(&GET_LOCKED, args![id]).await
 }

@@ -39,6 +39,7 @@ pub mod organizations;
 pub mod projects;
 pub mod roles;
 pub mod settings;
+pub mod workspaces;
 
 pub use db::{Db, Engine, Signals};
 pub use error::{Error, UnitError};

@@ -77,6 +77,7 @@ impl From<HubError> for Problem {
             HubError::InvalidState { state, .. } => {
                 Self::new(Code::InvalidState, detail).with("state", state)
             }
+            HubError::Conflict(_) => Self::new(Code::Conflict, detail),
             HubError::PreconditionFailed => Self::new(Code::PreconditionFailed, detail),
             HubError::IdempotencyMismatch => Self::new(Code::IdempotencyMismatch, detail),
             HubError::IdempotencyInFlight => {

@@ -67,6 +67,16 @@ pub async fn confirm(
     capability: Capability,
     now: Timestamp,
 ) -> Result<Standing, HubError> {
+    let current = reread(tx, caller, now).await?;
+    if !current.capabilities().contains(capability) {
+        return Err(crate::caller::lacks(capability));
+    }
+    Ok(current.standing())
+}
+
+/// The same where being who one is suffices, or where more than one capability matters: the caller as it is now, if it
+/// may still act at all.
+pub(crate) async fn reread(tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<Credential, HubError> {
     let known = &caller.credential;
     let current = credential::again(tx, &known.means).await?;
     let current = current.ok_or(HubError::Unauthenticated("this credential is no longer valid"))?;
@@ -74,10 +84,7 @@ pub async fn confirm(
     if current.organization.id != known.organization.id {
         return Err(HubError::Unauthenticated("this login has moved to another organization; try again"));
     }
-    if !current.capabilities().contains(capability) {
-        return Err(crate::caller::lacks(capability));
-    }
-    Ok(current.standing())
+    Ok(current)
 }
 
 /// Writes the last use down, rarely and beside the request.

@@ -7,6 +7,7 @@ use domain::api_keys::ApiKey;
 use domain::audit::{AuditEntry, Chain};
 use domain::organizations::{Membership, MembershipLevel, Organization};
 use domain::permissions::Capability;
+use domain::projects::{DEFAULT_SLUG, Project};
 use domain::roles::RoleGrant;
 use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
@@ -130,7 +131,7 @@ pub(crate) async fn create(
     };
     organizations::insert(tx, &organization).await?;
     join(tx, maker, &organization, owner, &Seat::of(MembershipLevel::Owner)).await?;
-    projects::insert(tx, maker.ids.fresh(), organization.id, "default", maker.now).await?;
+    projects::insert(tx, &first_project(maker, &organization)).await?;
     let subject = Subject::new("organization", organization.id);
     let chain = Chain::Organization(organization.id);
     audit::record(tx, &maker.entry(chain, "organization:created", subject)).await?;
@@ -138,6 +139,17 @@ pub(crate) async fn create(
     api_keys::insert(tx, &key, &secret.hash()).await?;
     audit::record(tx, &maker.entry(chain, "api_key:minted", Subject::new("api_key", key.id))).await?;
     Ok(MintedKey { key, secret: secret.clone() })
+}
+
+fn first_project(maker: Maker<'_>, organization: &Organization) -> Project {
+    Project {
+        id: maker.ids.id(),
+        org_id: organization.id,
+        name: DEFAULT_SLUG.into(),
+        slug: DEFAULT_SLUG.into(),
+        created_at: maker.now,
+        updated_at: maker.now,
+    }
 }
 
 /// The key the owner starts with. Whoever founds an organization is its owner: the key is nobody else's work.
