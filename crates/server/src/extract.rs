@@ -53,6 +53,29 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
+/// The two ids in the path of a thing that is part of another: the whole first.
+pub(crate) struct PathIds(Uuid, Uuid);
+
+impl PathIds {
+    pub(crate) fn ids<A, B>(&self) -> (Id<A>, Id<B>) {
+        (Id::new(self.0), Id::new(self.1))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PathIds {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let nothing = || Problem::new(Code::NotFound, "there is nothing with that id");
+        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((whole, part)) = path.map_err(|_| nothing())?;
+        match (Uuid::parse_str(&whole), Uuid::parse_str(&part)) {
+            (Ok(whole), Ok(part)) => Ok(Self(whole, part)),
+            _ => Err(nothing()),
+        }
+    }
+}
+
 /// The query string, with unknown and repeated names refused.
 pub(crate) struct Asked<T>(pub(crate) T);
 

@@ -53,9 +53,9 @@ async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
             hub.hub.records.write((), move |tx, ()| Box::pin(jobs::claim(tx, owner, until, at, 16)))
         };
         let lost = claim("lost", now).await.unwrap();
-        assert_eq!(lost.len(), 2);
+        assert_eq!(lost.len(), 3);
         assert_eq!(claim("next", now).await.unwrap().len(), 0, "held");
-        assert_eq!(claim("next", lease).await.unwrap().len(), 2, "the lease has ended");
+        assert_eq!(claim("next", lease).await.unwrap().len(), 3, "the lease has ended");
         let late = lost.into_iter().next().unwrap();
         let given_back = hub
             .hub

@@ -9,7 +9,7 @@ use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::{Backdoor, suspend};
-use crate::support::{all_items, eventually, expect, get, mint, send, without_place};
+use crate::support::{Things, all_items, eventually, expect, get, mint, send, without_place};
 
 /// A route and how it answers: a stranger from elsewhere; an admin's key with `events:read` only; a plain member;
 /// the owner of another organization; the admin whose things they are.
@@ -24,6 +24,24 @@ const DOORS: &[(&str, &str, [u16; 5])] = &[
     ("GET", "/api/v1/api-keys/{id}", [401, 403, 404, 404, 200]),
     ("DELETE", "/api/v1/api-keys/{id}", [401, 403, 404, 404, 204]),
     ("POST", "/api/v1/api-keys/{id}/rotate", [401, 403, 404, 404, 201]),
+    ("GET", "/api/v1/projects", [401, 403, 200, 200, 200]),
+    ("POST", "/api/v1/projects", [401, 403, 403, 201, 201]),
+    ("GET", "/api/v1/projects/{id}", [401, 403, 200, 404, 200]),
+    ("PATCH", "/api/v1/projects/{id}", [401, 403, 403, 404, 200]),
+    ("DELETE", "/api/v1/projects/{id}", [401, 403, 403, 404, 204]),
+    ("GET", "/api/v1/projects/{id}/workspaces", [401, 403, 200, 404, 200]),
+    ("POST", "/api/v1/projects/{id}/workspaces", [401, 403, 403, 404, 201]),
+    ("GET", "/api/v1/projects/{id}/workspaces/{workspace_id}", [401, 403, 200, 404, 200]),
+    ("PATCH", "/api/v1/projects/{id}/workspaces/{workspace_id}", [401, 403, 403, 404, 200]),
+    ("DELETE", "/api/v1/projects/{id}/workspaces/{workspace_id}", [401, 403, 403, 404, 204]),
+    ("GET", "/api/v1/agents", [401, 403, 200, 200, 200]),
+    ("POST", "/api/v1/agents", [401, 403, 403, 201, 201]),
+    ("GET", "/api/v1/agents/{id}", [401, 403, 200, 404, 200]),
+    ("PATCH", "/api/v1/agents/{id}", [401, 403, 403, 404, 200]),
+    ("DELETE", "/api/v1/agents/{id}", [401, 403, 403, 404, 204]),
+    ("POST", "/api/v1/agents/{id}/heartbeat", [401, 403, 403, 404, 200]),
+    ("POST", "/api/v1/agents/{id}/drain", [401, 403, 403, 404, 200]),
+    ("POST", "/api/v1/agents/{id}/resume", [401, 403, 403, 404, 200]),
     ("GET", "/api/v1/settings", [401, 403, 403, 200, 200]),
     ("PATCH", "/api/v1/settings", [401, 403, 403, 200, 200]),
     ("GET", "/api/v1/events", [401, 200, 200, 200, 200]),
@@ -43,10 +61,12 @@ fn expected(route: &Listed) -> [u16; 5] {
 }
 
 /// What the table of routes itself says about a stranger, and about a key that may only read events.
-fn needed(needs: Needs) -> (u16, u16) {
-    match needs {
+fn needed(route: &Listed) -> (u16, u16) {
+    match route.needs {
         Needs::Nothing | Needs::LocalOr { strangers: true, .. } => (200, 200),
         Needs::LocalOr { strangers: false, .. } => (401, 403),
+        // Any key of the agent itself is enough, but this one is somebody else's.
+        Needs::Key if route.path.starts_with("/api/v1/agents/{id}/") => (401, 403),
         Needs::Key => (401, 200),
         Needs::Capability(capability) if capability.as_str() == "events:read" => (401, 200),
         Needs::Capability(_) => (401, 403),
@@ -58,7 +78,7 @@ fn every_route_has_its_row_and_keeps_to_what_it_needs() {
     let routes = listed();
     for route in &routes {
         let [stranger, narrow, ..] = expected(route);
-        assert_eq!((stranger, narrow), needed(route.needs), "{} {}", route.method, route.path);
+        assert_eq!((stranger, narrow), needed(route), "{} {}", route.method, route.path);
     }
     assert_eq!(routes.len(), DOORS.len(), "DOORS has rows for routes that are gone");
 }
@@ -115,31 +135,41 @@ async fn visitors(hub: &TestHub) -> Vec<Visitor> {
     ]
 }
 
-/// The things of the admin that the paths name; each knock gets fresh ones, because some end them.
-struct Things {
-    key: String,
-    row: String,
-}
-
-async fn things(hub: &TestHub) -> Things {
-    let key = mint(hub, &hub.admin_key, json!({"name": "at the door"})).await;
+/// A sealed audit row of the admin's.
+async fn sealed_row(hub: &TestHub, key: &str) -> String {
     seal_all(&hub.hub).await.unwrap();
-    let mint_row = |row: &Value| row["subject"]["id"] == json!(key.id) && !row["seal"].is_null();
-    let row = eventually("the seal over the mint", async || {
+    let mint_row = |row: &Value| row["subject"]["id"] == json!(key) && !row["seal"].is_null();
+    eventually("the seal over the mint", async || {
         let rows = all_items(hub, &hub.admin_key, "/api/v1/audit?action=api_key:minted").await;
         rows.iter().find(|row| mint_row(row)).map(|row| row["id"].as_str().unwrap().to_owned())
     })
-    .await;
-    Things { key: key.id, row }
+    .await
+}
+
+/// The path to a thing of the admin's; each knock gets fresh ones, because some end them.
+async fn path_to(hub: &TestHub, route: &Listed) -> String {
+    let things = Things::made(hub).await;
+    match route.path.contains("/audit/{id}") {
+        true => route.path.replace("{id}", &sealed_row(hub, &things.key).await),
+        false => things.path(&route.path, None).replace("{code}", "NOT_FOUND"),
+    }
 }
 
 /// A request that would be right, if only the caller might make it.
-fn request(hub: &TestHub, route: &Listed, id: &str) -> RequestBuilder {
-    let path = route.path.replace("{id}", id).replace("{code}", "NOT_FOUND");
-    let request = hub.request(&route.method, &path).header("x-forwarded-for", "203.0.113.9");
+fn request(hub: &TestHub, route: &Listed, path: &str) -> RequestBuilder {
+    let request = hub.request(&route.method, path).header("x-forwarded-for", "203.0.113.9");
+    // Several come by, and names are taken once.
+    let fresh = hub.hub.ids.fresh();
     match (route.method.as_str(), route.path.as_str()) {
         ("POST", "/api/v1/api-keys") => request.json(&json!({"name": "knocked"})),
+        ("POST", "/api/v1/projects") => request.json(&json!({"name": "K", "slug": fresh.to_string()})),
+        ("POST", "/api/v1/agents") => request.json(&json!({"name": fresh.to_string()})),
+        ("POST", path) if path.ends_with("/workspaces") => {
+            request.json(&json!({"name": fresh.to_string(), "path": "/"}))
+        }
+        ("POST", path) if path.ends_with("/heartbeat") => request.json(&json!({})),
         ("PATCH", "/api/v1/settings") => request.json(&json!({"lock:max_queue_depth": 7})),
+        ("PATCH", _) => request.json(&json!({"name": fresh.to_string()})),
         _ => request,
     }
 }
@@ -151,11 +181,10 @@ async fn everybody_gets_exactly_what_the_route_needs() {
         let backdoor = Backdoor::open(&hub).await;
         expect(hub.admin("POST", "/api/v1/audit/verification"), 200).await;
         for route in listed() {
-            let things = things(&hub).await;
-            let id = if route.path.contains("/audit/") { &things.row } else { &things.key };
+            let path = path_to(&hub, &route).await;
             for visitor in &visitors {
                 let before = backdoor.count("audit_logs").await;
-                let mut request = request(&hub, &route, id);
+                let mut request = request(&hub, &route, &path);
                 if visitor.name == "another tenant" && route.path.ends_with("/verification") {
                     // Each organization has a check of its own, and this one has had none.
                     let check = hub.request("POST", "/api/v1/audit/verification");
@@ -201,23 +230,30 @@ async fn a_key_ends_at_its_hour() {
 async fn what_another_tenant_has_does_not_exist() {
     on_each_engine(async |hub| {
         let theirs = hub.tenant("other").await;
-        let things = things(&hub).await;
+        let things = Things::made(&hub).await;
+        let row = sealed_row(&hub, &things.key).await;
         for route in listed().iter().filter(|route| route.path.contains("{id}")) {
-            let id = if route.path.contains("/audit/") { &things.row } else { &things.key };
-            let nothing = "0197a000-0000-7000-8000-000000000000";
-            let [existing, missing] = [id.as_str(), nothing].map(|id| request(&hub, route, id));
+            let there = match route.path.contains("/audit/{id}") {
+                true => route.path.replace("{id}", &row),
+                false => things.path(&route.path, None),
+            };
+            let not_there = |id: &str| things.path(&route.path, Some(id));
+            let nothing = not_there("0197a000-0000-7000-8000-000000000000");
+            let [existing, missing] = [there, nothing].map(|path| request(&hub, route, &path));
             let existing = send(existing.bearer_auth(&theirs)).await.problem(404, "NOT_FOUND");
             let missing = send(missing.bearer_auth(&theirs)).await.problem(404, "NOT_FOUND");
             assert_eq!(without_place(&existing), without_place(&missing), "{} {}", route.method, route.path);
             // What is no id at all is nothing either.
-            let odd = request(&hub, route, "%00").bearer_auth(&theirs);
+            let odd = request(&hub, route, &not_there("%00")).bearer_auth(&theirs);
             send(odd).await.problem(404, "NOT_FOUND");
         }
         expect(hub.admin("GET", &format!("/api/v1/api-keys/{}", things.key)), 200).await;
-        for path in ["/api/v1/api-keys", "/api/v1/audit"] {
+        for path in ["/api/v1/api-keys", "/api/v1/audit", "/api/v1/projects", "/api/v1/agents"] {
             let listed = all_items(&hub, &theirs, path).await;
             let text = serde_json::to_string(&listed).unwrap();
-            assert!(!text.contains(&things.key) && !text.contains(&things.row), "{text}");
+            for ours in [&things.key, &things.project, &things.agent, &row] {
+                assert!(!text.contains(ours), "{text}");
+            }
         }
     })
     .await;

@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
 
+mod agent_keys;
+mod agents;
 mod audit;
 mod backdoor;
 mod bodies;
@@ -18,9 +20,12 @@ mod idempotency;
 mod knock;
 mod limits;
 mod pages;
+mod presence;
+mod projects;
 mod proofs;
 mod random;
 mod secrets;
 mod settings;
 mod support;
 mod tampering;
+mod workspaces;
