@@ -6,11 +6,13 @@
 //! **Invariant:** the API key is never part of a `Debug` or an error text.
 //! **Invariant:** nothing is retried and no redirect is followed: a request is sent once, to the hub that was named.
 
+mod agents;
 mod audit;
 mod error;
 mod events;
 mod health;
 mod identity;
+mod projects;
 mod settings;
 mod transport;
 

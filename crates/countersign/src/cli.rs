@@ -5,7 +5,9 @@ use std::io::{IsTerminal, Write};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::commands::{audit, backup, config_check, events, me, migrate, restore, serve};
+use crate::commands::{
+    agents, audit, backup, config_check, events, me, migrate, projects, restore, serve,
+};
 use crate::config::ServerFlags;
 use crate::exit::Exit;
 use crate::terminal::{LineEnds, shown};
@@ -34,6 +36,12 @@ enum Command {
     /// Show who the API key stands for and what it may do
     #[command(after_help = me::EXAMPLES)]
     Me(me::Me),
+    /// Projects and their workspaces
+    #[command(after_help = projects::EXAMPLES)]
+    Project(projects::Projects),
+    /// Agents and their keys
+    #[command(after_help = agents::EXAMPLES)]
+    Agent(agents::Agents),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -148,6 +156,8 @@ fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Serve(serve) => serve::run(&serve),
         Command::Me(me) => me::run(&me),
+        Command::Project(projects) => projects::run(projects),
+        Command::Agent(agents) => agents::run(agents),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),
         Command::Config(ConfigCommand { command: ConfigAction::Check(check) }) => config_check::run(&check),

@@ -1,10 +1,13 @@
 //! One file per command.
 
+pub(crate) mod agents;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod events;
 pub(crate) mod me;
 pub(crate) mod migrate;
+pub(crate) mod projects;
 pub(crate) mod restore;
 pub(crate) mod serve;
+mod shared;

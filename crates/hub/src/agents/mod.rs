@@ -120,7 +120,7 @@ fn admitted(current: &Credential, agent: Option<Agent>, act: AgentAct) -> Result
 }
 
 /// Refuses to go on with a retired agent.
-fn require_active(agent: &Agent) -> Result<(), HubError> {
+pub(crate) fn require_active(agent: &Agent) -> Result<(), HubError> {
     match agent.deactivated_at {
         None => Ok(()),
         Some(at) => Err(HubError::InvalidState {

@@ -14,7 +14,7 @@ async fn job(hub: &TestHub, kind: &'static str) -> Option<Job> {
 }
 
 /// Until the hub's own runner has set the standing jobs and run them for the first time.
-async fn settled(hub: &TestHub, kind: &'static str) -> Job {
+pub(crate) async fn settled(hub: &TestHub, kind: &'static str) -> Job {
     loop {
         match job(hub, kind).await {
             Some(job) if job.run_at > hub.hub.clock.now() && job.lease_until.is_none() => return job,

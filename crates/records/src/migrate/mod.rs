@@ -138,7 +138,8 @@ mod tests {
         assert!(pending(&[applied(1, 1, "edited")]).is_err());
         assert!(pending(&[applied(999, RELEASE + 2, "x")]).is_err());
         assert!(pending(&[applied(999, RELEASE + 1, "x")]).is_ok(), "the next release's schema is fine");
-        assert!(pending(&[applied(1, 1, &MIGRATIONS[0].checksum())]).unwrap().is_empty());
+        let all = MIGRATIONS.iter().map(|one| applied(one.number, one.release, &one.checksum()));
+        assert!(pending(&all.collect::<Vec<_>>()).unwrap().is_empty());
     }
 
     #[test]
