@@ -5,9 +5,7 @@ use std::io::{IsTerminal, Write};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::commands::{
-    agents, audit, backup, config_check, events, me, migrate, projects, restore, serve,
-};
+use crate::commands::{agents, audit, backup, config_check, events, me, migrate, projects, restore, serve};
 use crate::config::ServerFlags;
 use crate::exit::Exit;
 use crate::terminal::{LineEnds, shown};

@@ -37,11 +37,7 @@ impl<T> Act<T> {
     }
 
     /// Reads the caller again; see [`confirm`].
-    pub(crate) async fn confirm(
-        &self,
-        tx: &mut Tx,
-        capability: Capability,
-    ) -> Result<Standing, HubError> {
+    pub(crate) async fn confirm(&self, tx: &mut Tx, capability: Capability) -> Result<Standing, HubError> {
         confirm(tx, &self.caller, capability, self.now).await
     }
 

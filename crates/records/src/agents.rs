@@ -150,12 +150,7 @@ pub async fn insert(tx: &mut Tx, agent: &Agent) -> Result<()> {
 }
 
 /// Agents of the organization, newest first.
-pub async fn list(
-    tx: &mut Tx,
-    org: Id<Organization>,
-    filter: &Filter,
-    limit: i64,
-) -> Result<Vec<Agent>> {
+pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<Agent>> {
     let mut search = LIST.with(args![org]);
     if let Some(owner) = filter.owner {
         LIST.and(&mut search, "owner_id = ?", args![owner]);

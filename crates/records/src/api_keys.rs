@@ -160,11 +160,7 @@ pub async fn revoke(
 }
 
 /// The account's keys that were not revoked, for a unit that is about to end them.
-pub async fn unrevoked_locked(
-    tx: &mut Tx,
-    org: Id<Organization>,
-    owner: Id<Account>,
-) -> Result<Vec<ApiKey>> {
+pub async fn unrevoked_locked(tx: &mut Tx, org: Id<Organization>, owner: Id<Account>) -> Result<Vec<ApiKey>> {
     tx.all(&UNREVOKED_LOCKED, args![org, owner]).await
 }
 

@@ -21,9 +21,7 @@ pub mod problem;
 pub mod projects;
 pub mod settings;
 
-pub use agents::{
-    Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent,
-};
+pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};
 pub use events::{Event, Events, EventsQuery, Subject};

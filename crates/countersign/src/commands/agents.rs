@@ -319,7 +319,9 @@ pub(crate) async fn find(client: &Client, named: &str) -> anyhow::Result<Agent> 
         return Ok(client.agent(id).await?);
     }
     let page = async |cursor| {
-        client.agents(&AgentsQuery { cursor, limit: Some(wire::page::LIMIT_MAX), ..AgentsQuery::default() }).await
+        client
+            .agents(&AgentsQuery { cursor, limit: Some(wire::page::LIMIT_MAX), ..AgentsQuery::default() })
+            .await
     };
     only("agent", named, |agent: &Agent| agent.name == named, page).await
 }

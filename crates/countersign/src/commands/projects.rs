@@ -227,8 +227,7 @@ async fn run_workspaces(action: WorkspaceAction) -> anyhow::Result<Exit> {
         WorkspaceAction::List(one) => {
             let client = one.client.client()?;
             let project = find(&client, &one.project).await?;
-            let page =
-                async |cursor| client.workspaces(project.id, &PageQuery { cursor, limit: None }).await;
+            let page = async |cursor| client.workspaces(project.id, &PageQuery { cursor, limit: None }).await;
             let workspaces = pages(usize::MAX, page).await?;
             show_all(&workspaces, one.client.json, |workspaces| {
                 let mut table = Table::new(["NAME", "PATH", "ID"]);

@@ -22,6 +22,7 @@ mod first_start;
 mod follow;
 mod help;
 mod killed;
+mod nouns;
 mod outage;
 mod refuses_config;
 mod refuses_data;

@@ -62,7 +62,7 @@ impl Agent {
 
     /// Everything wrong with what is said about it.
     pub fn check(&self) -> Result<(), Vec<FieldError>> {
-        let line = |text: &Option<String>| text.as_deref().map_or(Ok(()), |text| one_line(text));
+        let line = |text: &Option<String>| text.as_deref().map_or(Ok(()), one_line);
         let checks = [
             ("name", one_line(&self.name)),
             ("description", at_most(&self.description, DESCRIPTION_CHARS_MAX)),

@@ -76,12 +76,7 @@ async fn locked(tx: &mut Tx, act: &Act<Change>) -> Result<(Option<Agent>, Option
 }
 
 /// An agent's account is called what the agent is called.
-async fn rename(
-    tx: &mut Tx,
-    act: &Act<Change>,
-    account: &Account,
-    agent: &Agent,
-) -> Result<(), HubError> {
+async fn rename(tx: &mut Tx, act: &Act<Change>, account: &Account, agent: &Agent) -> Result<(), HubError> {
     let updated_at = act.now.after(account.updated_at);
     let account = Account { display_name: agent.name.clone(), updated_at, ..account.clone() };
     accounts::set_name(tx, &account).await?;

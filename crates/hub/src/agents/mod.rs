@@ -46,8 +46,7 @@ pub struct Seen {
 impl Seen {
     fn by(caller: &Caller, agent: Agent, workload: Workload) -> Self {
         let credential = &caller.credential;
-        let shows_config =
-            agent.owner_id == credential.account.id || credential.standing().is_org_admin();
+        let shows_config = agent.owner_id == credential.account.id || credential.standing().is_org_admin();
         Self { agent, workload, shows_config }
     }
 

@@ -67,12 +67,7 @@ pub async fn resume(hub: &Hub, caller: &Caller, id: Id<Account>) -> Result<Seen,
     set_draining(hub, caller, id, false).await
 }
 
-async fn set_draining(
-    hub: &Hub,
-    caller: &Caller,
-    id: Id<Account>,
-    draining: bool,
-) -> Result<Seen, HubError> {
+async fn set_draining(hub: &Hub, caller: &Caller, id: Id<Account>, draining: bool) -> Result<Seen, HubError> {
     let input = Act::new(hub, caller, (id, draining));
     hub.records.write(input, |tx, act| Box::pin(draining_unit(tx, act))).await
 }

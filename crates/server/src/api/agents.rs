@@ -11,9 +11,7 @@ use domain::{Id, Timestamp};
 use hub::AgentFilter;
 use hub::agents::{self, NewAgent, Seen};
 use hub::idempotency::Answer;
-use wire::{
-    Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, Page, UpdateAgent,
-};
+use wire::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, Page, UpdateAgent};
 
 use super::page::{List, limits};
 use super::{answer, made, versioned};

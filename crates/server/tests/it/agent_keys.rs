@@ -57,8 +57,15 @@ async fn its_keys_may_do_little_unless_the_owner_says_so() {
         let minted = mint(&hub, &ann.key, json!({"name": "k", "account_id": agent["id"]})).await;
         assert_eq!(minted.body["scopes"], json!(["events:read", "executions:*", "locks:*", "tasks:*"]));
         let may = get(&hub, &minted.key, "/api/v1/me").await["permissions"].clone();
-        let expected = json!(["events:read", "executions:read", "executions:write", "locks:read", "locks:write",
-                              "tasks:read", "tasks:write"]);
+        let expected = json!([
+            "events:read",
+            "executions:read",
+            "executions:write",
+            "locks:read",
+            "locks:write",
+            "tasks:read",
+            "tasks:write"
+        ]);
         assert_eq!(may, expected);
         // Not one more key, not even for itself.
         for body in [json!({"name": "more"}), json!({"name": "more", "account_id": agent["id"]})] {
@@ -67,8 +74,12 @@ async fn its_keys_may_do_little_unless_the_owner_says_so() {
         }
         let rotate = hub.request("POST", &format!("{KEYS}/{}/rotate", minted.id)).bearer_auth(&minted.key);
         refused(rotate, 403, "FORBIDDEN").await;
-        refused(hub.request("POST", "/api/v1/agents").bearer_auth(&minted.key).json(&json!({"name": "b"})),
-                403, "FORBIDDEN").await;
+        refused(
+            hub.request("POST", "/api/v1/agents").bearer_auth(&minted.key).json(&json!({"name": "b"})),
+            403,
+            "FORBIDDEN",
+        )
+        .await;
     })
     .await;
 }
@@ -150,7 +161,16 @@ async fn all_owners_up_the_line_must_be_there() {
         suspend(&hub, &ann.id).await;
         refused(me(&hub, &key), 401, "UNAUTHENTICATED").await;
         assert_nothing_commits(&hub, &in_flight, &lower).await;
-        expect(patch(&hub, &hub.admin_key, &upper, &json!({"owner_id": get(&hub, &hub.admin_key, "/api/v1/me").await["account"]["id"]})), 200).await;
+        expect(
+            patch(
+                &hub,
+                &hub.admin_key,
+                &upper,
+                &json!({"owner_id": get(&hub, &hub.admin_key, "/api/v1/me").await["account"]["id"]}),
+            ),
+            200,
+        )
+        .await;
         expect(me(&hub, &key), 200).await;
         expect(hub.admin("DELETE", &one(&upper)), 204).await;
         refused(me(&hub, &key), 401, "UNAUTHENTICATED").await;

@@ -19,6 +19,7 @@ mod health;
 mod idempotency;
 mod knock;
 mod limits;
+mod owners;
 mod pages;
 mod presence;
 mod projects;

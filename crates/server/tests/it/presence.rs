@@ -98,7 +98,8 @@ async fn what_an_agent_says_of_itself_is_kept_and_bounded() {
 #[tokio::test]
 async fn silence_is_noticed_and_its_end_too() {
     on_each_engine(async |hub| {
-        let (quiet, lively) = (agent(&hub, &hub.admin_key, "q").await, agent(&hub, &hub.admin_key, "l").await);
+        let (quiet, lively) =
+            (agent(&hub, &hub.admin_key, "q").await, agent(&hub, &hub.admin_key, "l").await);
         let retired = agent(&hub, &hub.admin_key, "r").await;
         for agent in [&quiet, &lively, &retired] {
             beat(&hub, &hub.admin_key, agent).await;
@@ -116,10 +117,16 @@ async fn silence_is_noticed_and_its_end_too() {
         assert_eq!(types, ["agent:created", "agent:online", "agent:offline"]);
         let events = get(&hub, &hub.admin_key, "/api/v1/events?types=agent:offline").await;
         assert_eq!(events["items"].as_array().unwrap().len(), 1, "{events}");
-        assert_eq!((&events["items"][0]["actor"], &events["items"][0]["source"]), (&Value::Null, &json!("system")));
+        assert_eq!(
+            (&events["items"][0]["actor"], &events["items"][0]["source"]),
+            (&Value::Null, &json!("system"))
+        );
         assert_eq!(beat(&hub, &hub.admin_key, &quiet).await["status"], "active");
         assert_eq!(eventually_told(&hub, &quiet, 4).await.1[3], "agent:online");
-        assert!(told(&hub, &quiet).await.0.iter().all(|action| action == "agent:created"), "nobody decided it");
+        assert!(
+            told(&hub, &quiet).await.0.iter().all(|action| action == "agent:created"),
+            "nobody decided it"
+        );
     })
     .await;
 }

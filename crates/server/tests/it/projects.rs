@@ -49,7 +49,8 @@ async fn a_project_is_made_read_changed_and_deleted() {
         expect(hub.admin("DELETE", &one(&project)), 204).await;
         refused(hub.admin("GET", &one(&project)), 404, "NOT_FOUND").await;
         refused(hub.admin("DELETE", &one(&project)), 404, "NOT_FOUND").await;
-        let made = json!({"name": {"from": null, "to": "Payments ✓"}, "slug": {"from": null, "to": "payments"}});
+        let made =
+            json!({"name": {"from": null, "to": "Payments ✓"}, "slug": {"from": null, "to": "payments"}});
         let gone = json!({"name": {"from": null, "to": "Payments ✓"}, "slug": {"from": null, "to": "pay"}});
         let expected = [
             ("project:created".to_owned(), made),
@@ -129,7 +130,8 @@ async fn the_same_request_makes_one_project() {
         let first = expect(ask(), 201).await;
         let again = expect(ask(), 201).await;
         assert_eq!((again.json(), again.header("location")), (first.json(), first.header("location")));
-        let other = hub.admin("POST", PATH).header("idempotency-key", "k").json(&json!({"name": "O", "slug": "o"}));
+        let other =
+            hub.admin("POST", PATH).header("idempotency-key", "k").json(&json!({"name": "O", "slug": "o"}));
         refused(other, 422, "IDEMPOTENCY_MISMATCH").await;
         assert_eq!(Backdoor::open(&hub).await.count("projects WHERE slug = 'once'").await, 1);
     })
@@ -164,7 +166,9 @@ async fn wrong_fields_are_pointed_at() {
         for body in [json!({"name": null}), json!({"slug": null})] {
             refused(patch(&hub, &project, &body), 422, "VALIDATION_FAILED").await;
         }
-        for (query, pointer) in [("slug=A", "/slug"), ("slug=%00", "/slug"), ("name=a", "/name"), ("limit=0", "/limit")] {
+        for (query, pointer) in
+            [("slug=A", "/slug"), ("slug=%00", "/slug"), ("name=a", "/name"), ("limit=0", "/limit")]
+        {
             let request = hub.admin("GET", &format!("{PATH}?{query}"));
             assert_eq!(pointers(&refused(request, 422, "VALIDATION_FAILED").await), [pointer], "{query}");
         }
@@ -183,7 +187,8 @@ async fn an_organization_keeps_its_first_project() {
             }
             let problem = refused(hub.admin("DELETE", &one(&default)), 409, "INVALID_STATE").await;
             assert_eq!(problem["state"], "default");
-            let problem = refused(patch(&hub, &default, &json!({"slug": "main"})), 409, "INVALID_STATE").await;
+            let problem =
+                refused(patch(&hub, &default, &json!({"slug": "main"})), 409, "INVALID_STATE").await;
             assert_eq!(problem["state"], "default");
         }
         expect(patch(&hub, &default, &json!({"name": "Main"})), 200).await;
@@ -209,7 +214,8 @@ async fn of_the_last_two_one_is_left() {
                 let slug = format!("p-{}", hub.hub.ids.fresh());
                 projects.push(make(&hub, &hub.admin_key, PATH, json!({"name": "P", "slug": slug})).await);
             }
-            let answers = join_all(projects.iter().map(|project| send(hub.admin("DELETE", &one(project))))).await;
+            let answers =
+                join_all(projects.iter().map(|project| send(hub.admin("DELETE", &one(project))))).await;
             let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status.as_u16()).collect();
             statuses.sort_unstable();
             assert_eq!(statuses, [204, 409]);
