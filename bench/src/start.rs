@@ -14,9 +14,11 @@ use crate::{Bench, progress};
 const STARTS: usize = 5;
 const READY_MS_MAX: f64 = 300.0;
 const IDLE_MB_MAX: f64 = 60.0;
-/// After this nothing of the start is going on any more.
+/// The figure is the memory at this time after the start, not after something has happened.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
 const REQUESTS: usize = 1_000;
+/// A hub that takes longer is not slow but broken.
+const READY_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks whether it is ready; a small part of what is measured.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -24,7 +26,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let (mut ready, mut idle, mut used) = (Vec::new(), Vec::new(), Vec::new());
     for start in 1..=STARTS {
         let hub = Program::countersign(bench)?;
-        bench.runtime.block_on(until_ready(&hub));
+        bench.runtime.block_on(until_ready(&hub))?;
         let took = hub.began.elapsed().as_secs_f64() * 1e3;
         std::thread::sleep(IDLE_AFTER);
         let before = resident_mb(hub.target.pid)?;
@@ -46,14 +48,17 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The first line has been read; it is ready when it says so.
-async fn until_ready(hub: &Program) {
+async fn until_ready(hub: &Program) -> Result<()> {
     let request = Request::get("/readyz", "");
     loop {
         let ready = async { Connection::open(hub.target.address).await?.ask(&request).await.map(drop) };
-        if ready.await.is_ok() {
-            return;
+        match ready.await {
+            Ok(()) => return Ok(()),
+            Err(error) if hub.began.elapsed() > READY_WITHIN => {
+                return Err(error.context("the hub is not ready"));
+            }
+            Err(_) => tokio::time::sleep(LOOK_INTERVAL).await,
         }
-        tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! * `backends` finds PostgreSQL and Redis for the tests, and installs them where it may.
 //! * `run` starts other programs and says how long they took.
+//! * `watched` runs the tests and looks for secrets in everything they show; `leaks` is how a secret is found.
 //! * `tidy` holds the rules about the tree that no compiler checks; `tidy/arrows` is which crate may depend
 //!   on which, `tidy/text` is what every file must look like.
 //!
@@ -11,9 +12,12 @@
 #![expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
 
 mod backends;
+mod leaks;
 mod run;
 mod tidy;
+mod watched;
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -96,13 +100,24 @@ fn root() -> Result<PathBuf> {
 
 fn test(arguments: &[String], scale: &str) -> Result<()> {
     step("what the tests need", backends::ensure)?;
-    let names_packages = arguments.iter().any(|word| word == "-p" || word.starts_with("--package"));
+    let (ours, harness) = match arguments.iter().position(|word| word == "--") {
+        Some(dashes) => (&arguments[..dashes], &arguments[dashes + 1..]),
+        None => (arguments, &[][..]),
+    };
     let mut command = cargo();
     command.arg("test").env(SCALE_VARIABLE, scale);
-    if !names_packages {
+    if !ours.iter().any(|word| word == "-p" || word.starts_with("--package")) {
         command.arg("--workspace");
     }
-    step(&format!("tests, counts times {scale}"), || run(command.args(arguments)))
+    if std::io::stderr().is_terminal() {
+        // Cargo writes to us, and we to the terminal.
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    command.args(ours).args(["--", "--show-output"]).args(harness);
+    let target = target_directory()?;
+    step(&format!("tests, counts times {scale}"), || {
+        watched::run(&mut command, &mut std::io::stdout(), &target, arguments.is_empty())
+    })
 }
 
 fn bench(names: &[String]) -> Result<()> {
@@ -110,9 +125,7 @@ fn bench(names: &[String]) -> Result<()> {
     step("build for release", || {
         run(cargo().args(["build", "--release", "--package", "countersign", "--package", "bench"]))
     })?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata()?)?;
-    let target = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
-    let program = PathBuf::from(target).join("release").join("bench");
+    let program = target_directory()?.join("release").join("bench");
     // Real-time priority keeps the rest of the machine out of the figures; children inherit it.
     let mut command = if succeeds(Command::new("chrt").args(["-r", "1", "true"])) {
         let mut command = Command::new("chrt");
@@ -154,4 +167,10 @@ fn if_installed(tool: &str, arguments: &[&str]) -> Result<()> {
 
 fn metadata() -> Result<String> {
     capture(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))
+}
+
+fn target_directory() -> Result<PathBuf> {
+    let metadata: serde_json::Value = serde_json::from_str(&metadata()?)?;
+    let target = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
+    Ok(PathBuf::from(target))
 }

@@ -73,7 +73,8 @@ pub(crate) fn spoken(elapsed: Duration) -> String {
     }
 }
 
-fn shown(command: &Command) -> String {
+/// A command as one would type it, without the path of the program.
+pub(crate) fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());
     let words = std::iter::once(name).chain(command.get_args());

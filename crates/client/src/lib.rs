@@ -6,16 +6,19 @@
 //! **Invariant:** the API key is never part of a `Debug` or an error text.
 //! **Invariant:** nothing is retried and no redirect is followed: a request is sent once, to the hub that was named.
 
+mod accounts;
 mod agents;
 mod audit;
 mod error;
 mod events;
 mod health;
 mod identity;
+mod organizations;
 mod projects;
 mod settings;
 mod transport;
 
+pub use accounts::CreatedAccount;
 pub use audit::Export;
 pub use error::ClientError;
 pub use reqwest::Url;

@@ -85,7 +85,13 @@ impl Client {
         &self,
         request: RequestBuilder,
     ) -> Result<T, ClientError> {
-        let body = self.send(request).await?.bytes().await.map_err(|error| self.unreachable(error))?;
+        let response = self.send(request).await?;
+        self.body(response).await
+    }
+
+    /// Reads the JSON of a successful answer.
+    pub(crate) async fn body<T: DeserializeOwned>(&self, response: Response) -> Result<T, ClientError> {
+        let body = response.bytes().await.map_err(|error| self.unreachable(error))?;
         serde_json::from_slice(&body).map_err(|error| {
             ClientError::Protocol(format!(
                 "the answer of {} is not what this version expects ({error}); check COUNTERSIGN_URL, and that hub \

@@ -5,7 +5,10 @@ use std::io::{IsTerminal, Write};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::commands::{agents, audit, backup, config_check, events, me, migrate, projects, restore, serve};
+use crate::commands::{
+    account, agents, audit, backup, config_check, events, key, me, migrate, org, projects, restore, serve,
+    settings,
+};
 use crate::config::ServerFlags;
 use crate::exit::Exit;
 use crate::terminal::{LineEnds, shown};
@@ -34,6 +37,18 @@ enum Command {
     /// Show who the API key stands for and what it may do
     #[command(after_help = me::EXAMPLES)]
     Me(me::Me),
+    /// People and services: list, create, suspend
+    #[command(after_help = account::EXAMPLES)]
+    Account(account::AccountCommand),
+    /// Organizations, their members, and invitations
+    #[command(after_help = org::EXAMPLES)]
+    Org(org::Org),
+    /// API keys: list, mint, rotate, revoke
+    #[command(after_help = key::EXAMPLES)]
+    Key(key::Key),
+    /// The organization's settings
+    #[command(after_help = settings::EXAMPLES)]
+    Settings(settings::SettingsCommand),
     /// Projects and their workspaces
     #[command(after_help = projects::EXAMPLES)]
     Project(projects::Projects),
@@ -84,10 +99,16 @@ enum ConfigAction {
 #[derive(Args, Clone, Debug)]
 pub struct ClientFlags {
     /// Where the hub is
-    #[arg(long, env = "COUNTERSIGN_URL", default_value = "http://127.0.0.1:8000", value_name = "URL")]
+    #[arg(
+        long,
+        global = true,
+        env = "COUNTERSIGN_URL",
+        default_value = "http://127.0.0.1:8000",
+        value_name = "URL"
+    )]
     pub url: String,
     /// Answer in JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub json: bool,
 }
 
@@ -154,6 +175,10 @@ fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Serve(serve) => serve::run(&serve),
         Command::Me(me) => me::run(&me),
+        Command::Account(account) => account::run(account),
+        Command::Org(org) => org::run(org),
+        Command::Key(key) => key::run(key),
+        Command::Settings(settings) => settings::run(settings),
         Command::Project(projects) => projects::run(projects),
         Command::Agent(agents) => agents::run(agents),
         Command::Events(events) => events::run(&events),

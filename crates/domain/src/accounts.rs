@@ -134,6 +134,111 @@ pub fn folded(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What shall change about an account.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct AccountChange {
+    /// A new name.
+    pub display_name: Option<String>,
+    /// A new address, lower case.
+    pub email: Option<String>,
+    /// A new name in Gitea, or none.
+    pub gitea_username: Option<Option<String>>,
+    /// Whether it may authenticate.
+    pub status: Option<AccountStatus>,
+    /// What it is to the instance.
+    pub access_level: Option<AccessLevel>,
+}
+
+/// Who asks for it, as far as the rule needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    /// Who.
+    pub account: Id<Account>,
+    /// Whether they administer the account's home organization, and act in it.
+    pub administers_home: bool,
+    /// Whether they administer the instance.
+    pub is_instance_admin: bool,
+}
+
+/// What the rule must know of the account beside its row.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountFacts {
+    /// Whether it owns an organization.
+    pub owns_organization: bool,
+    /// Whether it is an agent.
+    pub is_agent: bool,
+    /// Whether no other active account administers the instance.
+    pub is_last_instance_admin: bool,
+}
+
+/// Why an account stays as it is (DECISIONS.md 18, 19).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AccountRefusal {
+    /// Neither one's own nor at home here.
+    #[error("only the account itself, an admin of its home organization or an instance admin changes it")]
+    NotYours,
+    /// Above a tenant's admin.
+    #[error("only an instance admin changes another instance admin")]
+    IsInstanceAdmin,
+    /// Above a tenant's other admins.
+    #[error("only an instance admin locks out the owner of an organization; transfer ownership first")]
+    IsOwner,
+    /// Somebody else's decision.
+    #[error("only an instance admin sets the access level")]
+    AccessLevel,
+    /// Suspension is what admins do to others.
+    #[error("nobody suspends or reinstates themselves; deactivate the account instead")]
+    OwnStatus,
+    /// Agents are changed as agents.
+    #[error("this account is an agent: change it under /agents; only its status can be set here")]
+    IsAgent,
+    /// Somebody must be left.
+    #[error("this is the last active instance admin; make another one first")]
+    LastInstanceAdmin,
+}
+
+/// Whether the change may be made.
+pub fn may_change(
+    asker: &Asker,
+    account: &Account,
+    facts: &AccountFacts,
+    change: &AccountChange,
+) -> Result<(), AccountRefusal> {
+    let is_own = asker.account == account.id;
+    if !is_own && !asker.administers_home && !asker.is_instance_admin {
+        return Err(AccountRefusal::NotYours);
+    }
+    if account.access_level == AccessLevel::Admin && !is_own && !asker.is_instance_admin {
+        return Err(AccountRefusal::IsInstanceAdmin);
+    }
+    let beside_status = AccountChange { status: None, ..change.clone() };
+    if facts.is_agent && beside_status != AccountChange::default() {
+        return Err(AccountRefusal::IsAgent);
+    }
+    let access_level = change.access_level.filter(|level| *level != account.access_level);
+    if access_level.is_some() && !asker.is_instance_admin {
+        return Err(AccountRefusal::AccessLevel);
+    }
+    let status = change.status.filter(|status| *status != account.status);
+    match status {
+        Some(AccountStatus::Suspended | AccountStatus::Active) if is_own => {
+            return Err(AccountRefusal::OwnStatus);
+        }
+        Some(AccountStatus::Suspended | AccountStatus::Deactivated)
+            if facts.owns_organization && !asker.is_instance_admin =>
+        {
+            return Err(AccountRefusal::IsOwner);
+        }
+        _ => {}
+    }
+    let leaves_office =
+        access_level.is_some() || status.is_some_and(|status| status != AccountStatus::Active);
+    if account.access_level == AccessLevel::Admin && facts.is_last_instance_admin && leaves_office {
+        return Err(AccountRefusal::LastInstanceAdmin);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,17 +256,10 @@ mod tests {
     }
 
     fn found_by(display_name: &str, email: &str) -> Vec<(String, bool)> {
-        let at = Timestamp::from_micros(0);
         let account = Account {
-            id: Id::new(uuid::Uuid::from_u128(1)),
             email: email.to_owned(),
             display_name: display_name.to_owned(),
-            gitea_username: None,
-            access_level: AccessLevel::User,
-            status: AccountStatus::Active,
-            home_org_id: None,
-            created_at: at,
-            updated_at: at,
+            ..person(1, AccessLevel::User)
         };
         let names = account.search_names().into_iter();
         names.map(|found| (String::from_utf8(found.name).unwrap(), found.whole)).collect()
@@ -182,5 +280,88 @@ mod tests {
         let long = "x ".repeat(100);
         assert_eq!(found_by(&long, "a@b").len(), SEARCHED_WORDS_MAX + 1);
         assert_eq!(found_by(&long, "a@b").iter().filter(|(_, whole)| *whole).count(), 1);
+    }
+
+    fn person(id: u128, access_level: AccessLevel) -> Account {
+        let at = Timestamp::from_micros(0);
+        Account {
+            id: Id::new(uuid::Uuid::from_u128(id)),
+            email: "a@b".to_owned(),
+            display_name: "A".to_owned(),
+            gitea_username: None,
+            access_level,
+            status: AccountStatus::Active,
+            home_org_id: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    const PLAIN: AccountFacts =
+        AccountFacts { owns_organization: false, is_agent: false, is_last_instance_admin: false };
+
+    fn named() -> AccountChange {
+        AccountChange { display_name: Some("B".to_owned()), ..AccountChange::default() }
+    }
+
+    fn set(status: AccountStatus) -> AccountChange {
+        AccountChange { status: Some(status), ..AccountChange::default() }
+    }
+
+    fn level(access_level: AccessLevel) -> AccountChange {
+        AccountChange { access_level: Some(access_level), ..AccountChange::default() }
+    }
+
+    /// Who may do what to whom, whole.
+    #[test]
+    fn the_table_of_changes() {
+        use AccountRefusal::*;
+        use AccountStatus::{Active, Deactivated, Suspended};
+        let asker = |id: u128, administers_home, is_instance_admin| Asker {
+            account: Id::new(uuid::Uuid::from_u128(id)),
+            administers_home,
+            is_instance_admin,
+        };
+        let own = asker(1, false, false);
+        let (colleague, admin, instance) =
+            (asker(2, false, false), asker(2, true, false), asker(2, false, true));
+        let user = person(1, super::AccessLevel::User);
+        let operator = person(1, super::AccessLevel::Admin);
+        let sleeping = Account { status: Suspended, ..user.clone() };
+        let agent = AccountFacts { is_agent: true, ..PLAIN };
+        let owner = AccountFacts { owns_organization: true, ..PLAIN };
+        let last = AccountFacts { is_last_instance_admin: true, ..PLAIN };
+        let cases = [
+            (own, &user, PLAIN, named(), Ok(())),
+            (colleague, &user, PLAIN, named(), Err(NotYours)),
+            (admin, &user, PLAIN, named(), Ok(())),
+            (instance, &user, PLAIN, named(), Ok(())),
+            (admin, &operator, PLAIN, named(), Err(IsInstanceAdmin)),
+            (own, &operator, PLAIN, named(), Ok(())),
+            (instance, &operator, PLAIN, named(), Ok(())),
+            (own, &user, PLAIN, set(Suspended), Err(OwnStatus)),
+            (own, &user, PLAIN, set(Deactivated), Ok(())),
+            (own, &user, PLAIN, set(Active), Ok(())),
+            (own, &sleeping, PLAIN, set(Active), Err(OwnStatus)),
+            (admin, &user, PLAIN, set(Suspended), Ok(())),
+            (admin, &sleeping, PLAIN, set(Active), Ok(())),
+            (colleague, &user, PLAIN, set(Suspended), Err(NotYours)),
+            (admin, &user, owner, set(Suspended), Err(IsOwner)),
+            (own, &user, owner, set(Deactivated), Err(IsOwner)),
+            (instance, &user, owner, set(Suspended), Ok(())),
+            (own, &user, PLAIN, level(super::AccessLevel::Admin), Err(AccessLevel)),
+            (admin, &user, PLAIN, level(super::AccessLevel::Admin), Err(AccessLevel)),
+            (admin, &user, PLAIN, level(super::AccessLevel::User), Ok(())),
+            (instance, &user, PLAIN, level(super::AccessLevel::Admin), Ok(())),
+            (admin, &user, agent, named(), Err(IsAgent)),
+            (admin, &user, agent, set(Suspended), Ok(())),
+            (instance, &operator, last, set(Suspended), Err(LastInstanceAdmin)),
+            (own, &operator, last, set(Deactivated), Err(LastInstanceAdmin)),
+            (instance, &operator, last, level(super::AccessLevel::User), Err(LastInstanceAdmin)),
+            (own, &operator, last, named(), Ok(())),
+        ];
+        for (number, (asker, account, facts, change, expected)) in cases.into_iter().enumerate() {
+            assert_eq!(may_change(&asker, account, &facts, &change), expected, "case {number}: {change:?}");
+        }
     }
 }

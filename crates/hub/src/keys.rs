@@ -115,6 +115,24 @@ impl HubKeys {
         Ok(keys)
     }
 
+    /// Adds a key of each kind, which is used from the next start on; the ids of the new ones. The old keys stay: what
+    /// they signed is checked with them. The files come first, because a server that holds more keys than the
+    /// database knows enters them, and one that holds fewer is refused.
+    pub async fn rotate(dir: &Path, db: &Db, now: Timestamp) -> Result<Vec<String>, KeyError> {
+        let mut keys = Self::open(dir, db, now).await?;
+        for (purpose, held, id_of) in [
+            (SECRETS, &mut keys.secrets, secret_id as fn(&[u8; 32]) -> String),
+            (SEAL, &mut keys.seal, seal_id),
+        ] {
+            let bytes = random()?;
+            held.push(Key { id: id_of(&bytes), bytes });
+            write(dir, &dir.join(format!("{purpose}.key")), held)?;
+        }
+        let input = (dir.to_owned(), keys.fingerprints(), now);
+        db.write(input, |tx, (dir, ours, now)| Box::pin(enter(tx, dir, ours, *now))).await?;
+        Ok([newest(&keys.secrets)?, newest(&keys.seal)?].map(|key| key.id.clone()).to_vec())
+    }
+
     fn fingerprints(&self) -> Vec<HubKey> {
         let secrets = self.secrets.iter().map(|key| (SECRETS, key, None));
         let seal = self.seal.iter().map(|key| {

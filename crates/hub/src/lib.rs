@@ -49,6 +49,8 @@ pub use records::Error as RecordsError;
 pub use records::agents::Filter as AgentFilter;
 pub use records::audit::checks::AuditCheck;
 pub use records::audit::rows::Filter as AuditFilter;
+pub use records::member_names::{After as MemberPlace, Wanted as WantedMembers};
+pub use records::organizations::Filter as OrganizationFilter;
 
 use clock::Clock;
 use identity::credential::Credential;

@@ -35,8 +35,20 @@ statement!(
     GET_LOCKED: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
                            created_at, updated_at FROM accounts WHERE id = $1", lock "FOR UPDATE"
 );
-statement!(SET_NAME = "UPDATE accounts SET display_name = $1, updated_at = $2 WHERE id = $3");
-statement!(SET_STATUS = "UPDATE accounts SET status = $1, updated_at = $2 WHERE id = $3");
+statement!(
+    BY_EMAIL: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
+                         created_at, updated_at FROM accounts WHERE email = $1"
+);
+statement!(
+    UPDATE = "UPDATE accounts SET email = $1, display_name = $2, gitea_username = $3, access_level = $4, \
+              status = $5, updated_at = $6 WHERE id = $7"
+);
+// Locked by id, so that two units that count the admins who are left wait for each other.
+statement!(
+    INSTANCE_ADMINS: Account = "SELECT id, email, display_name, gitea_username, access_level, status, home_org_id, \
+                           created_at, updated_at FROM accounts WHERE access_level = 'admin' \
+                           AND status = 'active' ORDER BY id", lock "FOR UPDATE"
+);
 
 /// Adds an account.
 pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {
@@ -63,18 +75,19 @@ pub async fn set_home(tx: &mut Tx, account: &Account) -> Result<()> {
     tx.change_one(&SET_HOME, values, "an account").await
 }
 
-/// Changes what people call the account; names to search by are changed apart.
-pub async fn set_name(tx: &mut Tx, account: &Account) -> Result<()> {
+/// Changes everything that can change about an account but its home.
+pub async fn update(tx: &mut Tx, account: &Account) -> Result<()> {
     tx.wakes.identity = true;
-    let values = args![&account.display_name, account.updated_at, account.id];
-    tx.change_one(&SET_NAME, values, "an account").await
-}
-
-/// Changes who may authenticate.
-pub async fn set_status(tx: &mut Tx, account: &Account) -> Result<()> {
-    tx.wakes.identity = true;
-    let values = args![account.status.as_str(), account.updated_at, account.id];
-    tx.change_one(&SET_STATUS, values, "an account").await
+    let values = args![
+        &account.email,
+        &account.display_name,
+        account.gitea_username.as_deref(),
+        account.access_level.as_str(),
+        account.status.as_str(),
+        account.updated_at,
+        account.id,
+    ];
+    tx.change_one(&UPDATE, values, "an account").await
 }
 
 /// The account. Accounts are not a tenant's own; the caller checks the membership.
@@ -90,4 +103,14 @@ pub async fn get_shared(tx: &mut Tx, id: Id<Account>) -> Result<Option<Account>>
 /// The account, for a unit that is about to change it.
 pub async fn get_locked(tx: &mut Tx, id: Id<Account>) -> Result<Option<Account>> {
     tx.opt(&GET_LOCKED, args![id]).await
+}
+
+/// The account of this address, which is lower case.
+pub async fn by_email(tx: &mut Tx, email: &str) -> Result<Option<Account>> {
+    tx.opt(&BY_EMAIL, args![email]).await
+}
+
+/// Who may act for the instance, in the order in which units lock them.
+pub async fn instance_admins(tx: &mut Tx) -> Result<Vec<Account>> {
+    tx.all(&INSTANCE_ADMINS, args![]).await
 }

@@ -59,6 +59,10 @@ statement!(
               WHERE org_id = $3 AND id = $4 AND revoked_at IS NULL"
 );
 statement!(
+    REVOKE_ALL = "UPDATE api_keys SET enabled = false, revoked_at = $1, updated_at = $1 \
+                  WHERE org_id = $2 AND owner_id = $3 AND revoked_at IS NULL"
+);
+statement!(
     UNREVOKED_LOCKED: ApiKey = "SELECT id, org_id, owner_id, minted_by, name, prefix, scopes, enabled, revoked_at, \
                         expires_at, rotated_to_id, last_used_at, created_at, updated_at FROM api_keys \
                         WHERE org_id = $1 AND owner_id = $2 AND revoked_at IS NULL ORDER BY id", lock "FOR UPDATE"
@@ -167,4 +171,15 @@ pub async fn unrevoked_locked(tx: &mut Tx, org: Id<Organization>, owner: Id<Acco
 /// Notes that the key was used.
 pub async fn touch(tx: &mut Tx, org: Id<Organization>, id: Id<ApiKey>, now: Timestamp) -> Result<()> {
     tx.exec(&TOUCH, args![now, org, id]).await.map(drop)
+}
+
+/// Ends all keys of an account in the organization; how many there were.
+pub async fn revoke_all(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    owner: Id<Account>,
+    now: Timestamp,
+) -> Result<u64> {
+    tx.wakes.identity = true;
+    tx.exec(&REVOKE_ALL, args![now, org, owner]).await
 }

@@ -31,6 +31,7 @@ pub mod fence_epochs;
 pub mod hub_keys;
 pub mod idempotency;
 pub mod instances;
+pub mod invitations;
 pub mod jobs;
 pub mod login_sessions;
 pub mod member_names;

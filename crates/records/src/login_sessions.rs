@@ -34,6 +34,11 @@ statement!(
                              expires_at, ended_at, created_at, updated_at FROM login_sessions WHERE token_hash = $1"
 );
 statement!(
+    GET: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
+                         expires_at, ended_at, created_at, updated_at FROM login_sessions \
+                         WHERE account_id = $1 AND id = $2"
+);
+statement!(
     GET_SHARED: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
                                 expires_at, ended_at, created_at, updated_at FROM login_sessions \
                                 WHERE account_id = $1 AND id = $2", lock "FOR SHARE"
@@ -65,6 +70,10 @@ statement!(
 statement!(
     END_ALL =
         "UPDATE login_sessions SET ended_at = $1, updated_at = $1 WHERE account_id = $2 AND ended_at IS NULL"
+);
+statement!(
+    END_IN = "UPDATE login_sessions SET ended_at = $1, updated_at = $1 WHERE org_id = $2 AND account_id = $3 \
+              AND ended_at IS NULL"
 );
 statement!(
     TOUCH =
@@ -100,6 +109,11 @@ pub async fn insert(tx: &mut Tx, login: &LoginSession, hash: &[u8; 32]) -> Resul
 /// The login a caller presents. Without an organization: the login is what tells it.
 pub async fn by_hash(tx: &mut Tx, hash: &[u8; 32]) -> Result<Option<LoginSession>> {
     tx.opt(&BY_HASH, args![hash]).await
+}
+
+/// The account's login.
+pub async fn get(tx: &mut Tx, account: Id<Account>, id: Id<LoginSession>) -> Result<Option<LoginSession>> {
+    tx.opt(&GET, args![account, id]).await
 }
 
 /// The account's login, which nobody changes until this unit ends.
@@ -159,6 +173,12 @@ pub async fn end_all(
         Some(kept) => tx.exec(&END_OTHERS, args![now, account, kept]).await,
         None => tx.exec(&END_ALL, args![now, account]).await,
     }
+}
+
+/// Ends the account's logins that are in this organization; how many there were.
+pub async fn end_in(tx: &mut Tx, org: Id<Organization>, account: Id<Account>, now: Timestamp) -> Result<u64> {
+    tx.wakes.identity = true;
+    tx.exec(&END_IN, args![now, org, account]).await
 }
 
 /// Notes that the login was used.

@@ -89,6 +89,11 @@ impl<'a> From<&'a [u8]> for Value<'a> {
         Self::Bytes(Cow::Borrowed(v))
     }
 }
+impl From<Vec<u8>> for Value<'_> {
+    fn from(v: Vec<u8>) -> Self {
+        Self::Bytes(Cow::Owned(v))
+    }
+}
 impl<'a> From<&'a Vec<u8>> for Value<'a> {
     fn from(v: &'a Vec<u8>) -> Self {
         Self::Bytes(Cow::Borrowed(v))

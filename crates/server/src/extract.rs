@@ -53,8 +53,8 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
-/// The two ids in the path of a thing that is part of another: the whole first.
-pub(crate) struct PathIds(Uuid, Uuid);
+/// Two ids in the path: of a thing, and of something in it.
+pub(crate) struct PathIds(pub(crate) Uuid, pub(crate) Uuid);
 
 impl PathIds {
     pub(crate) fn ids<A, B>(&self) -> (Id<A>, Id<B>) {
@@ -67,12 +67,10 @@ impl<S: Send + Sync> FromRequestParts<S> for PathIds {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let nothing = || Problem::new(Code::NotFound, "there is nothing with that id");
-        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
-        let Path((whole, part)) = path.map_err(|_| nothing())?;
-        match (Uuid::parse_str(&whole), Uuid::parse_str(&part)) {
-            (Ok(whole), Ok(part)) => Ok(Self(whole, part)),
-            _ => Err(nothing()),
-        }
+        let Path((outer, inner)) =
+            Path::<(String, String)>::from_request_parts(parts, state).await.map_err(|_| nothing())?;
+        let id = |text: &str| Uuid::parse_str(text).map_err(|_| nothing());
+        Ok(Self(id(&outer)?, id(&inner)?))
     }
 }
 

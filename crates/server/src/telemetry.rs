@@ -45,19 +45,10 @@ pub(crate) fn note(seen: &Seen<'_>) {
     metrics::histogram!(SECONDS, "route" => route.to_owned()).record(took);
     let (micros, trace) =
         (u64::try_from(took.as_micros()).unwrap_or(u64::MAX), seen.trace.unwrap_or_default());
-    let read = matches!(*seen.method, Method::GET | Method::HEAD);
-    match status {
-        500.. => tracing::error!(
-            method,
-            route,
-            status,
-            micros,
-            request_id,
-            trace,
-            "{method} {route} answered {status}"
-        ),
-        _ if read => {
-            tracing::debug!(
+    // The level is part of what `tracing` makes of a call at compile time, so it cannot be an argument of a function.
+    macro_rules! log_at {
+        ($level:ident) => {
+            tracing::$level!(
                 method,
                 route,
                 status,
@@ -65,17 +56,13 @@ pub(crate) fn note(seen: &Seen<'_>) {
                 request_id,
                 trace,
                 "{method} {route} answered {status}"
-            );
-        }
-        _ => tracing::info!(
-            method,
-            route,
-            status,
-            micros,
-            request_id,
-            trace,
-            "{method} {route} answered {status}"
-        ),
+            )
+        };
+    }
+    match *seen.method {
+        _ if status >= 500 => log_at!(error),
+        Method::GET | Method::HEAD => log_at!(debug),
+        _ => log_at!(info),
     }
 }
 

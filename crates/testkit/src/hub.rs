@@ -5,21 +5,29 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ::hub::clock::Clock;
+use ::hub::identity::accounts::{self, Created};
 use ::hub::identity::authenticate::authenticate;
-use ::hub::identity::organizations::{NewAccount, Seat, enrol, found};
+use ::hub::identity::founding::{NewAccount, found};
 use ::hub::identity::{api_keys, bootstrap};
 use ::hub::ids::SystemIds;
 use ::hub::keys::HubKeys;
 use ::hub::{Caller, Config, Hub, Origin};
+use axum::Router;
+use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::extract::Request;
+use axum::http::header::AUTHORIZATION;
+use axum::middleware::{map_request, map_response};
+use axum::response::Response;
 use domain::accounts::AccessLevel;
+use domain::members::Seat;
 use domain::organizations::MembershipLevel;
 use records::{Db, Engine, migrate};
 use server::Options;
-use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use crate::clock::TestClock;
 use crate::postgres::Postgres;
+use crate::watch::{self, Data};
 
 const SCHEMA: &str = "countersign";
 
@@ -51,7 +59,7 @@ pub struct TestHub {
     /// The key of the admin of organization `default`, who is also instance admin.
     pub admin_key: String,
     /// Its data directory.
-    pub data: TempDir,
+    pub data: Data,
     address: SocketAddr,
     http: reqwest::Client,
     database_url: Option<String>,
@@ -69,11 +77,12 @@ impl TestHub {
     /// Starts a hub with an empty database.
     pub async fn start(setup: Setup) -> Self {
         let clock = Arc::new(TestClock::default());
-        let data = tempfile::tempdir().expect("a temporary directory");
+        let data = Data::make();
         let database_url = match setup.engine {
             Engine::Sqlite => None,
             Engine::Postgres => Some(Postgres::shared().fresh_database()),
         };
+        watch::listen();
         let records = migrated(database_url.as_deref(), data.path(), &*clock).await;
         let hub = assemble(records, &setup, data.path(), &clock).await;
         let key_file =
@@ -114,25 +123,38 @@ impl TestHub {
     pub async fn tenant(&self, slug: &str) -> String {
         let minted =
             found(&self.hub, slug, person(&format!("owner@{slug}.example"))).await.expect("a tenant");
-        minted.secret.expose().to_owned()
+        confided(minted.secret.expose())
     }
 
     /// Adds a plain member to the organization of an admin's key; the member's key.
     pub async fn member(&self, admin_key: &str, name: &str) -> String {
+        self.seated(admin_key, name, Seat::of(MembershipLevel::Member)).await
+    }
+
+    /// Adds a member with roles, `admin` among them for an admin; the member's key.
+    pub async fn member_with(&self, admin_key: &str, name: &str, roles: &[&str]) -> String {
+        let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+        let seat = Seat::asked(MembershipLevel::Member, &roles, None).expect("roles that can be given");
+        self.seated(admin_key, name, seat).await
+    }
+
+    async fn seated(&self, admin_key: &str, name: &str, seat: Seat) -> String {
         let admin = self.caller(admin_key).await;
         let email = format!("{name}@{}.example", admin.credential.organization.slug);
-        let account = enrol(&self.hub, &admin, person(&email), Seat::of(MembershipLevel::Member))
-            .await
-            .expect("a member");
+        let created =
+            accounts::create(&self.hub, &admin, person(&email), seat, None).await.expect("a member");
+        let ::hub::idempotency::Outcome::Fresh(Created::Account(member)) = created else {
+            panic!("{email} exists already");
+        };
         let wanted = api_keys::NewKey {
-            owner: Some(account.id),
+            owner: Some(member.account.id),
             org: None,
             name: "first".into(),
             scopes: None,
             expires_at: None,
         };
         match api_keys::mint(&self.hub, &admin, wanted, None).await.expect("a first key") {
-            ::hub::idempotency::Outcome::Fresh(minted) => minted.secret.expose().to_owned(),
+            ::hub::idempotency::Outcome::Fresh(minted) => confided(minted.secret.expose()),
             ::hub::idempotency::Outcome::Replayed(_) => panic!("a mint without a key cannot be replayed"),
         }
     }
@@ -164,6 +186,7 @@ fn person(email: &str) -> NewAccount {
 
 /// Empty, migrated records on the engine.
 pub async fn open_records(engine: Engine, data: &Path, clock: &dyn Clock) -> Db {
+    watch::listen();
     match engine {
         Engine::Sqlite => migrated(None, data, clock).await,
         Engine::Postgres => migrated(Some(&Postgres::shared().fresh_database()), data, clock).await,
@@ -200,10 +223,41 @@ async fn serve(hub: &Hub) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("its address");
     let options = Options::local(address);
-    let router = server::router(hub.clone(), options);
+    let router = watched(server::router(hub.clone(), options));
     let serving = hub.clone();
     hub.lifecycle.spawn_connection(async move {
         server::listen::serve(listener, router, &serving, 10_000).await;
     });
     address
+}
+
+/// A secret on its way to a test.
+fn confided(secret: &str) -> String {
+    watch::secret(secret);
+    secret.to_owned()
+}
+
+/// Notes each secret that comes to the hub's door or leaves through it, so that no test can forget to.
+fn watched(router: Router) -> Router {
+    if !watch::is_on() {
+        return router;
+    }
+    let coming = map_request(async |request: Request| {
+        for value in request.headers().get_all(AUTHORIZATION) {
+            watch::secrets_in(value.as_bytes());
+        }
+        request
+    });
+    router.layer(map_response(leaving)).layer(coming)
+}
+
+async fn leaving(response: Response) -> Response {
+    // A stream has no size; a secret is never part of one.
+    let Some(size) = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok()) else {
+        return response;
+    };
+    let (parts, body) = response.into_parts();
+    let bytes = to_bytes(body, size).await.expect("a body of the size it said");
+    watch::secrets_in(&bytes);
+    Response::from_parts(parts, Body::from(bytes))
 }

@@ -10,6 +10,7 @@ pub mod postgres;
 pub mod redis;
 pub mod scale;
 mod servers;
+pub mod watch;
 
 pub use hub::{Setup, TestHub, on_each_engine};
 pub use reqwest;

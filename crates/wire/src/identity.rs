@@ -40,6 +40,8 @@ pub struct Account {
     pub email: String,
     /// Its name for people.
     pub display_name: String,
+    /// Its name in Gitea.
+    pub gitea_username: Option<String>,
     /// What kind of account.
     pub access_level: AccessLevel,
     /// Whether it may authenticate.
@@ -87,6 +89,11 @@ pub struct Organization {
     pub name: String,
     /// The account that owns it.
     pub owner_id: Uuid,
+    /// Its name in Gitea.
+    pub gitea_org_name: Option<String>,
+    /// Since when it is closed.
+    #[schema(format = DateTime)]
+    pub archived_at: Option<String>,
     /// When it was made.
     #[schema(format = DateTime)]
     pub created_at: String,

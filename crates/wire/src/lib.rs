@@ -9,18 +9,24 @@
 //!
 //! To add an error code: a variant and a row in `code.rs`, and its page in `docs/errors/`.
 
+pub mod accounts;
 pub mod agents;
 pub mod audit;
 pub mod code;
 pub mod events;
 pub mod health;
 pub mod identity;
+pub mod invitations;
+pub mod organizations;
 pub mod page;
 mod patch;
 pub mod problem;
 pub mod projects;
 pub mod settings;
 
+pub use accounts::{
+    AccountsQuery, ChangeAccount, CreateAccount, Invited, Member, MembershipLevel, RoleGrant,
+};
 pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};
@@ -28,6 +34,10 @@ pub use events::{Event, Events, EventsQuery, Subject};
 pub use health::{Check, Ready};
 pub use identity::{
     AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,
+};
+pub use invitations::{Invitation, InvitationStatus, InvitationsQuery};
+pub use organizations::{
+    AddMember, ChangeMember, ChangeOrganization, CreateOrganization, OrganizationsQuery, TransferOwnership,
 };
 pub use page::{Page, PageQuery};
 pub use problem::{FieldError, Problem};

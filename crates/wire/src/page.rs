@@ -9,7 +9,7 @@ pub const LIMIT_DEFAULT: u32 = 50;
 /// How many items a page may have.
 pub const LIMIT_MAX: u32 = 200;
 /// A cursor holds the keys of one row; this leaves room for the longest.
-pub const CURSOR_CHARS_MAX: usize = 1024;
+pub const CURSOR_CHARS_MAX: usize = 2048;
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

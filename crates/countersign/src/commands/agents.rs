@@ -8,7 +8,7 @@ use client::Client;
 use serde_json::{Map, Value};
 use wire::{Agent, AgentStatus, AgentsQuery, CreateAgent, CreateApiKey, UpdateAgent};
 
-use super::shared::{SHOWN_DEFAULT, as_id, done, only, pages, show_all, show_one};
+use super::answer::{SHOWN_DEFAULT, as_id, done, only, pages, show_all, show_one};
 use crate::cli::{ClientFlags, Usage, block_on};
 use crate::exit::Exit;
 use crate::terminal::{Table, write_json};

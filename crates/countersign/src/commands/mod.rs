@@ -1,13 +1,17 @@
 //! One file per command.
 
+pub(crate) mod account;
 pub(crate) mod agents;
+mod answer;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod events;
+pub(crate) mod key;
 pub(crate) mod me;
 pub(crate) mod migrate;
+pub(crate) mod org;
 pub(crate) mod projects;
 pub(crate) mod restore;
 pub(crate) mod serve;
-mod shared;
+pub(crate) mod settings;

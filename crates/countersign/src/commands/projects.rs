@@ -7,7 +7,7 @@ use wire::{
     Workspace,
 };
 
-use super::shared::{SHOWN_DEFAULT, as_id, done, only, pages, show_all, show_one};
+use super::answer::{SHOWN_DEFAULT, as_id, done, only, pages, show_all, show_one};
 use crate::cli::{ClientFlags, Usage, block_on};
 use crate::exit::Exit;
 use crate::terminal::Table;

@@ -5,16 +5,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use tempfile::TempDir;
 use testkit::postgres::Postgres;
+use testkit::watch::Data;
 
 use crate::support::Home;
 
 const FAILED: i32 = 1;
 
 /// An authority of the test's own, and a key of this machine that it signed.
-fn certificates() -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
+fn certificates() -> Data {
+    let dir = Data::make();
     // The server runs under another account and has to get here.
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
     fs::write(dir.path().join("names"), "subjectAltName=IP:127.0.0.1,DNS:localhost\n").unwrap();

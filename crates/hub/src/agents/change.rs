@@ -79,7 +79,7 @@ async fn locked(tx: &mut Tx, act: &Act<Change>) -> Result<(Option<Agent>, Option
 async fn rename(tx: &mut Tx, act: &Act<Change>, account: &Account, agent: &Agent) -> Result<(), HubError> {
     let updated_at = act.now.after(account.updated_at);
     let account = Account { display_name: agent.name.clone(), updated_at, ..account.clone() };
-    accounts::set_name(tx, &account).await?;
+    accounts::update(tx, &account).await?;
     // An agent that was taken out of the organization is found by nobody.
     if members::get(tx, agent.org_id, agent.id).await?.is_some() {
         member_names::set(tx, agent.org_id, &account, act.now).await?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::accounts::{AccessLevel, Account, AccountStatus};
 use domain::agents::{Agent, Workload, may_own};
+use domain::members::Seat;
 use domain::organizations::MembershipLevel;
 use domain::permissions::Capability;
 use records::{Tx, accounts, agents};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{Seen, announce, facts, owners, subject, taken};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::identity::organizations::{Maker, Seat, join};
+use crate::identity::founding::{Maker, join};
 use crate::{Caller, Hub, HubError};
 
 /// What a new agent should be.

@@ -35,7 +35,7 @@ async fn unit(tx: &mut Tx, act: &Act<Id<Account>>) -> Result<(), HubError> {
     if let Some(account) = account {
         let updated_at = act.now.after(account.updated_at);
         let ended = Account { status: AccountStatus::Deactivated, updated_at, ..account };
-        accounts::set_status(tx, &ended).await?;
+        accounts::update(tx, &ended).await?;
     }
     for key in &keys {
         api_keys::revoke(tx, key, key.rotated_to_id, act.now).await?;

@@ -7,6 +7,7 @@ use domain::permissions::Capability;
 use records::events::{self, Reader};
 use tokio::time::Instant;
 
+use crate::identity::authenticate::still_may;
 use crate::{Caller, Hub, HubError};
 
 /// Events looked at in one read; a narrow filter takes several reads.
@@ -48,14 +49,19 @@ pub async fn read(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Found, H
     };
     let deadline = Instant::now() + wanted.wait;
     let mut after = wanted.after;
+    let mut has_waited = false;
     loop {
         // Listening first: what is appended during the search is told afterwards.
         let mut news = hub.coordination.news.listen(reader.org);
         let found = search(hub, reader, after, &wanted).await?;
         if !found.events.is_empty() || Instant::now() >= deadline || hub.lifecycle.is_stopping() {
+            if has_waited {
+                still_may(hub, caller, Capability::EventsRead).await?;
+            }
             return Ok(found);
         }
         after = Some(found.last_seq);
+        has_waited = true;
         tokio::select! {
             _ = news.changed() => {}
             () = tokio::time::sleep_until(deadline) => {}

@@ -9,7 +9,7 @@ use domain::permissions::{Capability, Standing};
 use records::Tx;
 use records::{api_keys, login_sessions};
 
-use super::credential::{self, Credential, Means};
+use super::credential::{self, Credential, Hold, Means};
 use crate::{Caller, Hub, HubError, Origin};
 
 /// How often the last use of a key or login is written down at most.
@@ -67,18 +67,41 @@ pub async fn confirm(
     capability: Capability,
     now: Timestamp,
 ) -> Result<Standing, HubError> {
-    let current = reread(tx, caller, now).await?;
+    current(tx, caller, capability, Hold::Share, now).await
+}
+
+/// Refuses a caller who has waited and may no longer see what came meanwhile.
+pub async fn still_may(hub: &Hub, caller: &Caller, capability: Capability) -> Result<(), HubError> {
+    let input = (caller.clone(), capability, hub.clock.now());
+    let read = hub.records.read(input, |tx, (caller, capability, now)| {
+        Box::pin(current(tx, caller, *capability, Hold::Look, *now))
+    });
+    read.await.map(drop)
+}
+
+async fn current(
+    tx: &mut Tx,
+    caller: &Caller,
+    capability: Capability,
+    hold: Hold,
+    now: Timestamp,
+) -> Result<Standing, HubError> {
+    let current = present(tx, caller, hold, now).await?;
     if !current.capabilities().contains(capability) {
         return Err(crate::caller::lacks(capability));
     }
     Ok(current.standing())
 }
 
-/// The same where being who one is suffices, or where more than one capability matters: the caller as it is now, if it
-/// may still act at all.
+/// The same as [`confirm`] where being who one is suffices, or where more than one capability matters: the caller as it
+/// is now, if it may still act at all.
 pub(crate) async fn reread(tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<Credential, HubError> {
+    present(tx, caller, Hold::Share, now).await
+}
+
+async fn present(tx: &mut Tx, caller: &Caller, hold: Hold, now: Timestamp) -> Result<Credential, HubError> {
     let known = &caller.credential;
-    let current = credential::again(tx, &known.means).await?;
+    let current = credential::again(tx, &known.means, hold).await?;
     let current = current.ok_or(HubError::Unauthenticated("this credential is no longer valid"))?;
     current.check(now)?;
     if current.organization.id != known.organization.id {

@@ -12,7 +12,7 @@ use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use records::{Tx, accounts};
 
-use super::organizations::{Maker, NewAccount, create};
+use super::founding::{Maker, NewAccount, create_with_key};
 use crate::ids::{Ids, secret};
 use crate::{Hub, HubError, audit};
 
@@ -55,7 +55,7 @@ async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
     accounts::insert(tx, &system).await?;
     accounts::insert(tx, &admin).await?;
     let maker = Maker { ids, actor: system.id, service: SERVICE, now };
-    let minted = create(tx, maker, "default", &admin, &first.secret).await?;
+    let minted = create_with_key(tx, maker, "default", &admin, &first.secret).await?;
     let subject = Subject::new("organization", minted.key.org_id);
     audit::record(tx, &maker.entry(Chain::Instance, "instance:bootstrapped", subject)).await?;
     // Inside the unit: a hub whose first key nobody has is useless, so both exist or neither does.

@@ -198,15 +198,19 @@ pub(super) async fn presented(
 }
 
 /// The same key or login as it is now.
-pub(super) async fn again(tx: &mut Tx, known: &Means) -> Result<Option<Credential>, HubError> {
-    let means = match known {
-        Means::Key(key) => api_keys::get_shared(tx, key.org_id, key.id).await?.map(Means::Key),
-        Means::Login(login) => {
+pub(super) async fn again(tx: &mut Tx, known: &Means, hold: Hold) -> Result<Option<Credential>, HubError> {
+    let means = match (known, hold) {
+        (Means::Key(key), Hold::Look) => api_keys::get(tx, key.org_id, key.id).await?.map(Means::Key),
+        (Means::Key(key), Hold::Share) => api_keys::get_shared(tx, key.org_id, key.id).await?.map(Means::Key),
+        (Means::Login(login), Hold::Look) => {
+            login_sessions::get(tx, login.account_id, login.id).await?.map(Means::Login)
+        }
+        (Means::Login(login), Hold::Share) => {
             login_sessions::get_shared(tx, login.account_id, login.id).await?.map(Means::Login)
         }
     };
     match means {
-        Some(means) => complete(tx, means, Hold::Share).await,
+        Some(means) => complete(tx, means, hold).await,
         None => Ok(None),
     }
 }

@@ -1,234 +1,255 @@
-//! Making tenants.
+//! Tenants: made and archived by instance admins, changed by their own.
 
-use std::sync::Arc;
-
-use domain::accounts::{AccessLevel, Account, AccountStatus};
-use domain::api_keys::ApiKey;
-use domain::audit::{AuditEntry, Chain};
-use domain::organizations::{Membership, MembershipLevel, Organization};
-use domain::permissions::Capability;
-use domain::projects::{DEFAULT_SLUG, Project};
-use domain::roles::RoleGrant;
-use domain::secrets::{Secret, SecretKind};
+use domain::accounts::Account;
+use domain::audit::Chain;
+use domain::organizations::Organization;
+use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
 use domain::{Id, Timestamp, text};
-use records::{Tx, accounts, api_keys, member_names, members, organizations, projects, roles};
+use records::organizations::{self, After, Filter};
+use records::{Tx, accounts, members};
+use serde_json::json;
 
-use super::api_keys::MintedKey;
 use super::authenticate::confirm;
-use crate::caller::plain_entry;
-use crate::ids::{Ids, secret};
-use crate::{Caller, Hub, HubError, audit};
+use super::founding::{Maker, create as create_in};
+use crate::idempotency::{Once, Outcome, write_once};
+use crate::{Caller, Hub, HubError, audit, etag};
 
-/// The overview nags until a key of this name is rotated or deleted.
-const FIRST_KEY_NAME: &str = "bootstrap";
-
-/// A person or service that does not exist yet.
-pub struct NewAccount {
-    /// Checked by `domain::text::email`.
-    pub email: String,
-    /// What people see.
-    pub display_name: String,
-    /// What it may do on the instance.
-    pub access_level: AccessLevel,
+/// A tenant that does not exist yet.
+pub struct NewOrganization {
+    /// What people read.
+    pub name: String,
+    /// Its name in URLs.
+    pub slug: String,
+    /// Its name in Gitea.
+    pub gitea_org_name: Option<String>,
 }
 
-impl NewAccount {
-    /// The account, active from now on.
-    pub(crate) fn made(&self, ids: &dyn Ids, now: Timestamp) -> Account {
-        Account {
-            id: ids.id(),
-            email: self.email.clone(),
-            display_name: self.display_name.clone(),
-            gitea_username: None,
-            access_level: self.access_level,
-            status: AccountStatus::Active,
-            home_org_id: None,
-            created_at: now,
-            updated_at: now,
+struct Creation {
+    hub: Hub,
+    caller: Caller,
+    organization: Organization,
+}
+
+/// Makes a tenant; the caller, who must be an instance admin, becomes its owner.
+pub async fn create(
+    hub: &Hub,
+    caller: &Caller,
+    wanted: NewOrganization,
+    once: Option<Once<Organization>>,
+) -> Result<Outcome<Organization>, HubError> {
+    caller.require(Capability::OrganizationsWrite)?;
+    check(Some(&wanted.name), Some(&wanted.slug), wanted.gitea_org_name.as_deref())?;
+    let now = hub.clock.now();
+    let organization = Organization {
+        id: hub.ids.id(),
+        name: wanted.name,
+        slug: wanted.slug,
+        owner_id: caller.credential.account.id,
+        gitea_org_name: wanted.gitea_org_name,
+        archived_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let creation = Creation { hub: hub.clone(), caller: caller.clone(), organization };
+    write_once(hub, once, creation, |tx, creation| Box::pin(create_unit(tx, creation))).await
+}
+
+async fn create_unit(tx: &mut Tx, creation: &Creation) -> Result<Organization, HubError> {
+    let organization = &creation.organization;
+    let now = organization.created_at;
+    let standing = confirm(tx, &creation.caller, Capability::OrganizationsWrite, now).await?;
+    instance_admin(standing)?;
+    free(tx, organization).await?;
+    let owner = accounts::get(tx, organization.owner_id).await?.ok_or(HubError::NotFound("account"))?;
+    let service = &creation.caller.origin.service;
+    let maker = Maker { ids: &*creation.hub.ids, actor: owner.id, service, now };
+    create_in(tx, maker, organization, &owner).await?;
+    let subject = Subject::new("organization", organization.id);
+    let entry = maker.entry(Chain::Instance, "organization:created", subject);
+    audit::record(tx, &entry).await?;
+    Ok(organization.clone())
+}
+
+fn instance_admin(standing: Standing) -> Result<(), HubError> {
+    match standing.is_instance_admin() {
+        true => Ok(()),
+        false => {
+            Err(HubError::Forbidden("only an instance admin makes, names and archives organizations".into()))
         }
     }
 }
 
-/// Who makes something, for its audit row.
-#[derive(Clone, Copy)]
-pub(crate) struct Maker<'a> {
-    pub(crate) ids: &'a dyn Ids,
-    pub(crate) actor: Id<Account>,
-    pub(crate) service: &'a str,
-    pub(crate) now: Timestamp,
-}
-
-impl Maker<'_> {
-    pub(crate) fn entry(&self, chain: Chain, action: &str, subject: Subject) -> AuditEntry {
-        plain_entry(self.ids.id(), chain, self.actor, (action, subject, self.service), self.now)
+/// Names and slugs are the instance's, so that a URL says one thing.
+async fn free(tx: &mut Tx, organization: &Organization) -> Result<(), HubError> {
+    let other = |known: Option<Organization>| known.is_some_and(|known| known.id != organization.id);
+    if other(organizations::by_slug(tx, &organization.slug).await?) {
+        return Err(HubError::Conflict("an organization has this slug already".into()));
     }
+    if other(organizations::by_name(tx, &organization.name).await?) {
+        return Err(HubError::Conflict("an organization has this name already".into()));
+    }
+    Ok(())
 }
 
-struct Founding {
-    slug: String,
-    owner: NewAccount,
-    secret: Secret,
-    ids: Arc<dyn Ids>,
-    now: Timestamp,
+fn check(name: Option<&str>, slug: Option<&str>, gitea: Option<&str>) -> Result<(), HubError> {
+    let bad = |pointer: &'static str| move |bad: text::BadText| HubError::field(pointer, bad.to_string());
+    name.map_or(Ok(()), |name| text::name(name, text::NAME_CHARS_MAX)).map_err(bad("/name"))?;
+    slug.map_or(Ok(()), text::slug).map_err(bad("/slug"))?;
+    gitea.map_or(Ok(()), |name| text::name(name, text::NAME_CHARS_MAX)).map_err(bad("/gitea_org_name"))
 }
 
-/// Makes a tenant with an owner of its own; the owner's first key.
-pub async fn found(hub: &Hub, slug: &str, owner: NewAccount) -> Result<MintedKey, HubError> {
-    text::slug(slug).map_err(|bad| HubError::field("/slug", bad.to_string()))?;
-    let founding = Founding {
-        slug: slug.to_owned(),
-        owner,
-        secret: secret(SecretKind::ApiKey)?,
-        ids: Arc::clone(&hub.ids),
-        now: hub.clock.now(),
+/// Organizations, newest first: those the caller belongs to, for an instance admin all.
+pub async fn list(
+    hub: &Hub,
+    caller: &Caller,
+    filter: Filter,
+    after: Option<After>,
+    limit: i64,
+) -> Result<Vec<Organization>, HubError> {
+    caller.require(Capability::OrganizationsRead)?;
+    let of_member = match caller.credential.standing().is_instance_admin() {
+        true => None,
+        false => Some(caller.credential.account.id),
     };
-    hub.records.write(founding, |tx, founding| Box::pin(found_unit(tx, founding))).await
+    Ok(organizations::list(&hub.records, &Filter { of_member, ..filter }, after, limit).await?)
 }
 
-async fn found_unit(tx: &mut Tx, founding: &Founding) -> Result<MintedKey, HubError> {
-    let owner = founding.owner.made(&*founding.ids, founding.now);
-    accounts::insert(tx, &owner).await?;
-    let maker = Maker { ids: &*founding.ids, actor: owner.id, service: "founding", now: founding.now };
-    create(tx, maker, &founding.slug, &owner, &founding.secret).await
-}
-
-/// Adds a person or service to the caller's organization; their first key is minted apart.
-pub async fn enrol(hub: &Hub, caller: &Caller, account: NewAccount, seat: Seat) -> Result<Account, HubError> {
-    let input = (caller.clone(), account, seat, Arc::clone(&hub.ids), hub.clock.now());
+/// One of them.
+pub async fn get(hub: &Hub, caller: &Caller, id: Id<Organization>) -> Result<Organization, HubError> {
+    caller.require(Capability::OrganizationsRead)?;
+    let credential = &caller.credential;
+    let input = (credential.account.id, credential.standing().is_instance_admin(), id);
     hub.records
-        .write(input, |tx, (caller, account, seat, ids, now)| {
-            Box::pin(async move {
-                confirm(tx, caller, Capability::MembersWrite, *now).await?;
-                let account = account.made(&**ids, *now);
-                accounts::insert(tx, &account).await?;
-                let actor = caller.credential.account.id;
-                let maker = Maker { ids: &**ids, actor, service: &caller.origin.service, now: *now };
-                join(tx, maker, &caller.credential.organization, &account, seat).await?;
-                Ok(account)
-            })
-        })
+        .read(input, |tx, &(account, all, id)| Box::pin(async move { find(tx, account, all, id).await }))
         .await
 }
 
-/// Makes an organization with its owner, its first project, and the owner's first key.
-pub(crate) async fn create(
+async fn find(
     tx: &mut Tx,
-    maker: Maker<'_>,
-    slug: &str,
-    owner: &Account,
-    secret: &Secret,
-) -> Result<MintedKey, HubError> {
-    let organization = Organization {
-        id: maker.ids.id(),
-        name: slug.to_owned(),
-        slug: slug.to_owned(),
-        owner_id: owner.id,
-        gitea_org_name: None,
-        archived_at: None,
-        created_at: maker.now,
-        updated_at: maker.now,
+    account: Id<Account>,
+    all: bool,
+    id: Id<Organization>,
+) -> Result<Organization, HubError> {
+    let belongs = all || members::get(tx, id, account).await?.is_some();
+    let found = organizations::get(tx, id).await?;
+    found.filter(|_| belongs).ok_or(HubError::NotFound("organization"))
+}
+
+/// What a reader of an organization must send to change exactly that.
+#[must_use]
+pub fn etag(organization: &Organization) -> String {
+    etag::of(organization.updated_at)
+}
+
+/// What shall change about an organization.
+#[derive(Clone, Debug, Default)]
+pub struct OrganizationChange {
+    /// A new name.
+    pub name: Option<String>,
+    /// A new slug.
+    pub slug: Option<String>,
+    /// A new name in Gitea, or none.
+    pub gitea_org_name: Option<Option<String>>,
+    /// Whether it is closed; an instance admin's to say.
+    pub archived: Option<bool>,
+    /// Only if it is still of this version.
+    pub if_match: Option<String>,
+}
+
+struct Change {
+    hub: Hub,
+    caller: Caller,
+    id: Id<Organization>,
+    wanted: OrganizationChange,
+    now: Timestamp,
+}
+
+/// Changes the caller's own organization; an instance admin archives and restores others.
+pub async fn change(
+    hub: &Hub,
+    caller: &Caller,
+    id: Id<Organization>,
+    wanted: OrganizationChange,
+) -> Result<Organization, HubError> {
+    caller.require(Capability::OrganizationsWrite)?;
+    let gitea = wanted.gitea_org_name.as_ref().and_then(Option::as_deref);
+    check(wanted.name.as_deref(), wanted.slug.as_deref(), gitea)?;
+    let change = Change { hub: hub.clone(), caller: caller.clone(), id, wanted, now: hub.clock.now() };
+    hub.records.write(change, |tx, change| Box::pin(change_unit(tx, change))).await
+}
+
+async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Organization, HubError> {
+    let before = organizations::get_locked(tx, change.id).await?;
+    let standing = confirm(tx, &change.caller, Capability::OrganizationsWrite, change.now).await?;
+    let is_own = change.id == change.caller.credential.organization.id;
+    let before = before.filter(|_| is_own || standing.is_instance_admin());
+    let before = before.ok_or(HubError::NotFound("organization"))?;
+    let wanted = &change.wanted;
+    etag::require(wanted.if_match.as_deref(), &etag(&before))?;
+    may_change(standing, is_own, wanted)?;
+    let archived_at = match wanted.archived {
+        Some(true) => before.archived_at.or(Some(change.now)),
+        Some(false) => None,
+        None => before.archived_at,
     };
-    organizations::insert(tx, &organization).await?;
-    join(tx, maker, &organization, owner, &Seat::of(MembershipLevel::Owner)).await?;
-    projects::insert(tx, &first_project(maker, &organization)).await?;
-    let subject = Subject::new("organization", organization.id);
-    let chain = Chain::Organization(organization.id);
-    audit::record(tx, &maker.entry(chain, "organization:created", subject)).await?;
-    let key = first_key(maker, &organization, owner, secret);
-    api_keys::insert(tx, &key, &secret.hash()).await?;
-    audit::record(tx, &maker.entry(chain, "api_key:minted", Subject::new("api_key", key.id))).await?;
-    Ok(MintedKey { key, secret: secret.clone() })
-}
-
-fn first_project(maker: Maker<'_>, organization: &Organization) -> Project {
-    Project {
-        id: maker.ids.id(),
-        org_id: organization.id,
-        name: DEFAULT_SLUG.into(),
-        slug: DEFAULT_SLUG.into(),
-        created_at: maker.now,
-        updated_at: maker.now,
+    let mut after = Organization {
+        name: wanted.name.clone().unwrap_or_else(|| before.name.clone()),
+        slug: wanted.slug.clone().unwrap_or_else(|| before.slug.clone()),
+        gitea_org_name: wanted.gitea_org_name.clone().unwrap_or_else(|| before.gitea_org_name.clone()),
+        archived_at,
+        ..before.clone()
+    };
+    if after == before {
+        return Ok(after);
     }
+    after.updated_at = change.now.after(before.updated_at);
+    free(tx, &after).await?;
+    organizations::update(tx, &after).await?;
+    record(tx, change, &before, &after).await?;
+    Ok(after)
 }
 
-/// The key the owner starts with. Whoever founds an organization is its owner: the key is nobody else's work.
-fn first_key(maker: Maker<'_>, organization: &Organization, owner: &Account, secret: &Secret) -> ApiKey {
-    ApiKey {
-        id: maker.ids.id(),
-        org_id: organization.id,
-        owner_id: owner.id,
-        minted_by: owner.id,
-        name: FIRST_KEY_NAME.into(),
-        prefix: secret.prefix().into(),
-        scopes: None,
-        enabled: true,
-        revoked_at: None,
-        expires_at: None,
-        rotated_to_id: None,
-        last_used_at: None,
-        created_at: maker.now,
-        updated_at: maker.now,
+/// Names are unique in the hub, so whoever tries them learns of other tenants: they are an instance admin's to give.
+fn may_change(standing: Standing, is_own: bool, wanted: &OrganizationChange) -> Result<(), HubError> {
+    if wanted.name.is_some() || wanted.slug.is_some() || wanted.archived.is_some() {
+        instance_admin(standing)?;
     }
-}
-
-/// What a new member is to the organization.
-#[derive(Clone, Debug)]
-pub struct Seat {
-    /// Owner, admin or member.
-    pub level: MembershipLevel,
-    /// Who decides in the member's place.
-    pub manager_id: Option<Id<Account>>,
-    /// Checked names of roles, without `admin`.
-    pub roles: Vec<String>,
-}
-
-impl Seat {
-    /// A level and nothing else.
-    #[must_use]
-    pub fn of(level: MembershipLevel) -> Self {
-        Self { level, manager_id: None, roles: Vec::new() }
+    if wanted.gitea_org_name.is_some() && !(is_own && standing.is_org_admin()) {
+        return Err(HubError::Forbidden(
+            "only an admin of the organization changes this, acting in it".into(),
+        ));
     }
+    if wanted.archived == Some(true) && is_own {
+        let detail = "an organization is not archived from inside; act in another one".into();
+        return Err(HubError::InvalidState { state: "current".into(), detail });
+    }
+    Ok(())
 }
 
-/// Makes an account a member; an account without a home finds it here.
-pub(crate) async fn join(
+async fn record(
     tx: &mut Tx,
-    maker: Maker<'_>,
-    organization: &Organization,
-    account: &Account,
-    seat: &Seat,
+    change: &Change,
+    before: &Organization,
+    after: &Organization,
 ) -> Result<(), HubError> {
-    let membership = Membership {
-        id: maker.ids.id(),
-        org_id: organization.id,
-        account_id: account.id,
-        membership_level: seat.level,
-        manager_id: seat.manager_id,
-        created_at: maker.now,
-        updated_at: maker.now,
+    let state = |organization: &Organization| {
+        let changed = before.archived_at.is_some() != after.archived_at.is_some();
+        let word = if organization.archived_at.is_some() { "archived" } else { "active" };
+        changed.then(|| word.to_owned())
     };
-    members::insert(tx, &membership).await?;
-    member_names::set(tx, organization.id, account, maker.now).await?;
-    for role in &seat.roles {
-        let grant = RoleGrant {
-            id: maker.ids.id(),
-            account_id: account.id,
-            role: role.clone(),
-            granted_by: maker.actor,
-            created_at: maker.now,
-        };
-        roles::insert(tx, organization.id, &grant).await?;
+    let subject = Subject::new("organization", after.id);
+    let mut entry = change.caller.entry(&change.hub, "organization:changed", subject, change.now);
+    entry.chain = Chain::Organization(after.id);
+    (entry.from_state, entry.to_state) = (state(before), state(after));
+    for (field, from, to) in [
+        ("name", json!(before.name), json!(after.name)),
+        ("slug", json!(before.slug), json!(after.slug)),
+        ("gitea_org_name", json!(before.gitea_org_name), json!(after.gitea_org_name)),
+    ] {
+        if from != to {
+            entry.details.insert(field.to_owned(), json!({"from": from, "to": to}));
+        }
     }
-    if account.home_org_id.is_none() {
-        let at_home =
-            Account { home_org_id: Some(organization.id), updated_at: maker.now, ..account.clone() };
-        accounts::set_home(tx, &at_home).await?;
-    }
-    let chain = Chain::Organization(organization.id);
-    let mut entry = maker.entry(chain, "member:added", Subject::new("account", account.id));
-    entry.details.insert("membership_level".into(), seat.level.as_str().into());
-    entry.details.insert("roles".into(), seat.roles.clone().into());
-    entry.details.insert("manager_id".into(), seat.manager_id.map(|id| id.to_string()).into());
     audit::record(tx, &entry).await
 }

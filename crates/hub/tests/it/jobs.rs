@@ -1,6 +1,6 @@
 //! Jobs: due at their time, one owner at a time, taken over when the owner is lost.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::jobs::Job;
 use hub::jobs::runner::run_due;
@@ -8,6 +8,9 @@ use records::jobs;
 use testkit::{TestHub, on_each_engine};
 
 const HOUR: Duration = Duration::from_secs(3600);
+/// How long anything may take on a machine that is busy building, and how often we look whether it has happened.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 async fn job(hub: &TestHub, kind: &'static str) -> Option<Job> {
     hub.hub.records.read((), move |tx, ()| Box::pin(jobs::get(tx, kind, "hub"))).await.unwrap()
@@ -15,11 +18,13 @@ async fn job(hub: &TestHub, kind: &'static str) -> Option<Job> {
 
 /// Until the hub's own runner has set the standing jobs and run them for the first time.
 pub(crate) async fn settled(hub: &TestHub, kind: &'static str) -> Job {
+    let deadline = Instant::now() + PATIENCE;
     loop {
         match job(hub, kind).await {
             Some(job) if job.run_at > hub.hub.clock.now() && job.lease_until.is_none() => return job,
-            _ => tokio::time::sleep(Duration::from_millis(20)).await,
+            found => assert!(Instant::now() < deadline, "{kind} is not settled: {found:?}"),
         }
+        tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
 

@@ -8,6 +8,7 @@ use hub::keys::{HubKeys, KeyError, Place};
 use records::{Db, Engine};
 use testkit::clock::TestClock;
 use testkit::hub::open_records;
+use testkit::watch::Data;
 use uuid::Uuid;
 
 const NOW: Timestamp = Timestamp::from_micros(1);
@@ -26,7 +27,7 @@ fn place(row: u128) -> Place<'static> {
 
 #[tokio::test]
 async fn keys_are_made_once_and_private() {
-    let data = tempfile::tempdir().unwrap();
+    let data = Data::make();
     let db = database(data.path()).await;
     let dir = data.path().join("keys");
     let first = HubKeys::open(&dir, &db, NOW).await.unwrap();
@@ -41,7 +42,7 @@ async fn keys_are_made_once_and_private() {
 
 #[tokio::test]
 async fn a_ciphertext_opens_only_where_it_was_made_for() {
-    let data = tempfile::tempdir().unwrap();
+    let data = Data::make();
     let db = database(data.path()).await;
     let keys = HubKeys::open(&data.path().join("keys"), &db, NOW).await.unwrap();
     let sealed = keys.encrypt(place(1), b"hush").unwrap();
@@ -66,12 +67,12 @@ async fn a_ciphertext_opens_only_where_it_was_made_for() {
 
 #[tokio::test]
 async fn other_keys_missing_keys_and_open_keys_are_refused() {
-    let data = tempfile::tempdir().unwrap();
+    let data = Data::make();
     let db = database(data.path()).await;
     let dir = data.path().join("keys");
     HubKeys::open(&dir, &db, NOW).await.unwrap();
 
-    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = Data::make();
     let other = database(elsewhere.path()).await;
     HubKeys::open(&elsewhere.path().join("keys"), &other, NOW).await.unwrap();
     for name in ["secrets.key", "seal.key"] {
@@ -93,4 +94,26 @@ async fn other_keys_missing_keys_and_open_keys_are_refused() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         HubKeys::open(&dir, &db, NOW).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn after_a_rotation_old_ciphertexts_open_and_new_ones_have_the_new_key() {
+    let data = Data::make();
+    let db = database(data.path()).await;
+    let dir = data.path().join("keys");
+    let before = HubKeys::open(&dir, &db, NOW).await.unwrap();
+    let old = before.encrypt(place(1), b"hush").unwrap();
+    let ids = HubKeys::rotate(&dir, &db, NOW).await.unwrap();
+    let after = HubKeys::open(&dir, &db, NOW).await.unwrap();
+    assert_eq!(after.decrypt(place(1), &old).unwrap(), b"hush");
+    let new = after.encrypt(place(1), b"hush").unwrap();
+    assert!(new.starts_with(ids[0].as_bytes()) && !old.starts_with(ids[0].as_bytes()));
+    assert!(before.decrypt(place(1), &new).is_err(), "a server that has not restarted does not know it");
+    assert_eq!(after.verifying_keys().len(), 2);
+    assert_eq!(after.verifying_keys()[0], before.verifying_keys()[0]);
+    assert_ne!(after.signing_key().unwrap().verifying_key(), before.verifying_keys()[0]);
+    assert_eq!(mode(&dir.join("secrets.key")), 0o600);
+    // A server that still has the files of before is refused.
+    std::fs::remove_file(dir.join("seal.key")).unwrap();
+    assert!(matches!(HubKeys::open(&dir, &db, NOW).await, Err(KeyError::WrongKey { .. })));
 }

@@ -25,7 +25,10 @@ async fn two() -> (TestHub, Hub) {
 async fn mint(hub: &Hub, admin_key: &str, name: &str) -> MintedKey {
     let caller = authenticate(hub, admin_key, Origin::default()).await.unwrap();
     match api_keys::mint(hub, &caller, key(name), None).await.unwrap() {
-        Outcome::Fresh(minted) => minted,
+        Outcome::Fresh(minted) => {
+            testkit::watch::secret(minted.secret.expose());
+            minted
+        }
         Outcome::Replayed(_) => panic!("nothing to replay"),
     }
 }

@@ -138,8 +138,8 @@ mod tests {
         assert!(pending(&[applied(1, 1, "edited")]).is_err());
         assert!(pending(&[applied(999, RELEASE + 2, "x")]).is_err());
         assert!(pending(&[applied(999, RELEASE + 1, "x")]).is_ok(), "the next release's schema is fine");
-        let all = MIGRATIONS.iter().map(|one| applied(one.number, one.release, &one.checksum()));
-        assert!(pending(&all.collect::<Vec<_>>()).unwrap().is_empty());
+        let first = pending(&[applied(1, 1, &MIGRATIONS[0].checksum())]).unwrap();
+        assert_eq!(first.len(), MIGRATIONS.len() - 1, "what was applied is not applied again");
     }
 
     #[test]

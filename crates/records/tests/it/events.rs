@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use domain::events::EventDraft;
 use domain::organizations::Organization;
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::people::tenant;
-use crate::support::{COUNT, Ground, NOW, eventually, on_both_engines};
+use crate::support::{COUNT, Ground, NOW, PATIENCE, eventually, on_both_engines};
 
 on_both_engines!(
     no_number_appears_late,
@@ -64,30 +64,60 @@ async fn number_all(db: &Db) {
     }
 }
 
-/// Units of one to three events. On PostgreSQL some stay open for a while after the rows are written, so that
-/// units commit in another order than their events were made in.
-async fn write_many(db: Db, writer: usize, units: usize, org: Id<Organization>) {
+/// How far the writers are.
+#[derive(Default)]
+struct Progress {
+    committed: AtomicUsize,
+    /// Writers that never wait for another and are not done.
+    hurrying: AtomicUsize,
+}
+
+impl Progress {
+    /// Waits until a unit was committed that began later, if one will be. Each writer has one unit open at most, so
+    /// of as many as there are writers one began later.
+    async fn overtaken(&self) {
+        let enough = self.committed.load(Ordering::Acquire) + WRITERS;
+        let began = Instant::now();
+        while self.committed.load(Ordering::Acquire) < enough && 0 < self.hurrying.load(Ordering::Acquire) {
+            assert!(began.elapsed() < PATIENCE, "no later unit is committed first");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+/// Every other writer dawdles.
+fn hurries(writer: usize) -> bool {
+    writer % 2 == 1
+}
+
+/// Units of one to three events. On PostgreSQL some stay open after the rows are written until a later unit was
+/// committed, so that units commit in another order than their events were made in.
+async fn write_many(db: Db, writer: usize, org: Id<Organization>, progress: Arc<Progress>) {
+    let units = scaled(200);
     for unit in 0..units {
+        let dawdles = (!hurries(writer) && unit % 4 == 0).then(|| Arc::clone(&progress));
         let first = (writer * units + unit) * 3;
         let drafts: Vec<EventDraft> = (first..=first + unit % 3)
             .map(|n| draft(n as u128, Some(org), NOW.plus(Duration::from_micros(n as u64))))
             .collect();
         let written: Result<()> = db
-            .write((drafts, unit), |tx, (drafts, unit)| {
+            .write((drafts, dawdles), |tx, (drafts, dawdles)| {
                 Box::pin(async move {
                     for draft in drafts {
                         events::append(tx, draft).await?;
                     }
                     tx.all(&COUNT, args![]).await?;
-                    if tx.engine() == Engine::Postgres && unit % 4 == 0 {
-                        tokio::time::sleep(Duration::from_millis(3)).await;
+                    if let (Engine::Postgres, Some(progress)) = (tx.engine(), dawdles) {
+                        progress.overtaken().await;
                     }
                     Ok(())
                 })
             })
             .await;
         written.unwrap();
+        progress.committed.fetch_add(1, Ordering::AcqRel);
     }
+    progress.hurrying.fetch_sub(usize::from(hurries(writer)), Ordering::AcqRel);
 }
 
 /// Looks at all numbers again and again: what was not there before must be greater than all that was.
@@ -153,8 +183,10 @@ async fn no_number_appears_late(ground: Ground) {
         followers.spawn(follow(ground.db.clone(), org, Arc::clone(&is_over)));
     }
     let mut writers = JoinSet::new();
+    let progress = Arc::new(Progress::default());
+    progress.hurrying.store((0..WRITERS).filter(|writer| hurries(*writer)).count(), Ordering::Release);
     for writer in 0..WRITERS {
-        writers.spawn(write_many(ground.db.clone(), writer, units, org));
+        writers.spawn(write_many(ground.db.clone(), writer, org, Arc::clone(&progress)));
     }
     writers.join_all().await;
     is_written.store(true, Ordering::Release);

@@ -12,6 +12,8 @@ use tokio::task::{JoinSet, block_in_place};
 use crate::support::{ADD, COUNT, Ground, assert_error, eventually, tx_add};
 
 const WRITERS: usize = 16;
+/// Who failed must not spend the processor on trying again.
+const AGAIN_AFTER: Duration = Duration::from_millis(5);
 
 /// What the test tells the writers and readers, and they it.
 #[derive(Default)]
@@ -47,7 +49,7 @@ async fn write_pairs(db: Db, writer: usize, load: Arc<Load>) -> Vec<String> {
             }
             Err(Error::Unavailable(_) | Error::OutcomeUnknown(_)) => {
                 load.failed.fetch_add(1, Ordering::AcqRel);
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                tokio::time::sleep(AGAIN_AFTER).await;
             }
             Err(other) => panic!("{other:?}"),
         }
@@ -64,7 +66,7 @@ async fn read_on(db: Db, load: Arc<Load>) {
             Ok(_) => {
                 load.read.fetch_add(1, Ordering::AcqRel);
             }
-            Err(Error::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(Error::Unavailable(_)) => tokio::time::sleep(AGAIN_AFTER).await,
             Err(other) => panic!("{other:?}"),
         }
     }

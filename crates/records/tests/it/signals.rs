@@ -74,7 +74,7 @@ async fn perform(tx: &mut Tx, deed: Deed, (org, owner): (Id<Organization>, Id<Ac
         Deed::Audit => audit::rows::append(tx, &entry(org, owner)).await,
         Deed::Identity => {
             let account = accounts::get(tx, owner).await?.unwrap();
-            accounts::set_status(tx, &Account { status: AccountStatus::Suspended, ..account }).await
+            accounts::update(tx, &Account { status: AccountStatus::Suspended, ..account }).await
         }
         Deed::Settings => settings::set(tx, org, "x", Some(&json!(1)), NOW).await,
         Deed::Nothing => tx_add(tx, "thing", 1).await,

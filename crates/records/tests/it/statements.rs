@@ -23,6 +23,20 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("events::NUMBER", "there is one log, and one sequence over all of it"),
     ("events::NUMBERED", "wakes the readers of every organization"),
     ("idempotency::FORGET", "the hub forgets everybody's old answers"),
+    ("invitations::RECEIVED", "who wants somebody is theirs to know"),
+    ("login_sessions::BY_HASH", "the login is what tells the organization"),
+    ("login_sessions::END", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::END_ALL", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::END_OTHERS", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::FORGET", "the hub forgets everybody's old logins"),
+    ("login_sessions::GET", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::GET_LOCKED", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::GET_SHARED", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::LIST", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::SWITCH", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::TOUCH", "a login is its account's, whichever organization it is in"),
+    ("members::OF_ACCOUNT", "where somebody belongs is theirs to know"),
+    ("organizations::LIST", "one's own organizations; an instance admin's are all"),
 ];
 
 fn name(statement: &Registered) -> &str {

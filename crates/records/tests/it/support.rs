@@ -90,6 +90,7 @@ enum Place {
 
 impl Ground {
     pub(crate) async fn open(engine: Engine) -> Self {
+        testkit::watch::listen();
         match engine {
             Engine::Sqlite => Self::open_sqlite().await,
             Engine::Postgres => Self::open_schema().await,

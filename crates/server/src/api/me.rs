@@ -30,12 +30,13 @@ fn shown(caller: &Caller) -> Me {
     }
 }
 
-fn account(account: &domain::accounts::Account) -> Account {
+pub(super) fn account(account: &domain::accounts::Account) -> Account {
     use domain::accounts::{AccessLevel, AccountStatus};
     Account {
         id: account.id.raw(),
         email: account.email.clone(),
         display_name: account.display_name.clone(),
+        gitea_username: account.gitea_username.clone(),
         access_level: match account.access_level {
             AccessLevel::Admin => wire::AccessLevel::Admin,
             AccessLevel::User => wire::AccessLevel::User,
@@ -51,13 +52,31 @@ fn account(account: &domain::accounts::Account) -> Account {
     }
 }
 
-fn organization(organization: &domain::organizations::Organization) -> Organization {
+pub(super) fn organization(organization: &domain::organizations::Organization) -> Organization {
     Organization {
         id: organization.id.raw(),
         slug: organization.slug.clone(),
         name: organization.name.clone(),
         owner_id: organization.owner_id.raw(),
+        gitea_org_name: organization.gitea_org_name.clone(),
+        archived_at: organization.archived_at.map(|at| at.to_string()),
         created_at: organization.created_at.to_string(),
         updated_at: organization.updated_at.to_string(),
+    }
+}
+
+pub(super) fn access_level(level: wire::AccessLevel) -> domain::accounts::AccessLevel {
+    match level {
+        wire::AccessLevel::Admin => domain::accounts::AccessLevel::Admin,
+        wire::AccessLevel::User => domain::accounts::AccessLevel::User,
+        wire::AccessLevel::Service => domain::accounts::AccessLevel::Service,
+    }
+}
+
+pub(super) fn account_status(status: wire::AccountStatus) -> domain::accounts::AccountStatus {
+    match status {
+        wire::AccountStatus::Active => domain::accounts::AccountStatus::Active,
+        wire::AccountStatus::Suspended => domain::accounts::AccountStatus::Suspended,
+        wire::AccountStatus::Deactivated => domain::accounts::AccountStatus::Deactivated,
     }
 }

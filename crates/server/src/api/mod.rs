@@ -1,5 +1,6 @@
 //! Handlers, one file per noun: from the wire to the hub and back.
 
+pub(crate) mod accounts;
 pub(crate) mod agents;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
@@ -7,7 +8,9 @@ pub(crate) mod errors;
 pub(crate) mod events;
 pub(crate) mod fallback;
 pub(crate) mod health;
+pub(crate) mod invitations;
 pub(crate) mod me;
+pub(crate) mod organizations;
 mod page;
 pub(crate) mod projects;
 pub(crate) mod settings;

@@ -1,6 +1,5 @@
 //! Keys of agents: who mints them, what they may do, and who must be there to answer for it.
 
-use domain::organizations::MembershipLevel;
 use hub::HubError;
 use hub::agents::NewAgent;
 use serde_json::{Value, json};
@@ -36,7 +35,7 @@ async fn the_owner_mints_and_an_admin_only_the_first() {
     on_each_engine(async |hub| {
         let (ann, bob) = (author(&hub, "ann").await, author(&hub, "bob").await);
         let (first, second) = (agent(&hub, &ann.key, "a").await, agent(&hub, &ann.key, "b").await);
-        let admin = person(&hub, &hub.admin_key, "adm", MembershipLevel::Admin, &[]).await;
+        let admin = person(&hub, &hub.admin_key, "adm", &["admin"]).await;
         refused(mint_for(&hub, &bob.key, &first), 403, "FORBIDDEN").await;
         expect(mint_for(&hub, &admin.key, &first), 201).await;
         refused(mint_for(&hub, &admin.key, &first), 403, "FORBIDDEN").await;

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
 
+mod accounts;
 mod agent_keys;
 mod agents;
 mod audit;
@@ -19,6 +20,8 @@ mod health;
 mod idempotency;
 mod knock;
 mod limits;
+mod members;
+mod organizations;
 mod owners;
 mod pages;
 mod presence;

@@ -1,6 +1,5 @@
 //! Who may change an agent, and who may answer for it.
 
-use domain::organizations::MembershipLevel;
 use serde_json::{Value, json};
 use testkit::on_each_engine;
 
@@ -39,7 +38,7 @@ async fn only_owner_and_admin_change_an_agent() {
         expect(patch(&hub, &ann.key, &agent, &json!({"max_tasks": 2})), 200).await;
         refused(patch(&hub, &ann.key, &agent, &json!({"owner_id": bob.id})), 403, "FORBIDDEN").await;
         expect(patch(&hub, &ann.key, &agent, &json!({"owner_id": ann.id})), 200).await;
-        let admin = person(&hub, &hub.admin_key, "adm", MembershipLevel::Admin, &[]).await;
+        let admin = person(&hub, &hub.admin_key, "adm", &["admin"]).await;
         let changed = expect(patch(&hub, &admin.key, &agent, &json!({"owner_id": bob.id})), 200).await;
         assert_eq!(changed.json()["owner_id"], json!(bob.id));
         refused(patch(&hub, &ann.key, &agent, &json!({"max_tasks": 3})), 403, "FORBIDDEN").await;

@@ -1,57 +1,10 @@
 //! Nothing that was sent in confidence is in the log, at any level (DECISIONS 27).
 
-use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-
 use serde_json::json;
+use testkit::watch::log;
 use testkit::{TestHub, on_each_engine};
-use tracing_subscriber::filter::dynamic_filter_fn;
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::{Layer, SubscriberExt};
 
 use crate::support::{Minted, eventually, expect, get, mint, minted, send};
-
-/// Everything anybody in this process logs while `recording`, also the tests beside this one.
-#[derive(Clone, Default)]
-struct Log {
-    text: Arc<Mutex<Vec<u8>>>,
-    recording: Arc<AtomicBool>,
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.text.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
-fn log() -> &'static Log {
-    static LOG: OnceLock<Log> = OnceLock::new();
-    LOG.get_or_init(|| {
-        let log = Log::default();
-        let recording = Arc::clone(&log.recording);
-        let wanted = dynamic_filter_fn(move |_, _| recording.load(Ordering::Relaxed));
-        let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(log.clone());
-        tracing::subscriber::set_global_default(
-            tracing_subscriber::registry().with(layer.with_filter(wanted)),
-        )
-        .unwrap();
-        log
-    })
-}
 
 /// Marks that are sent in every place where a client can put text.
 const MARKS: &[&str] = &[
@@ -131,15 +84,15 @@ async fn use_keys(hub: &TestHub) -> Vec<String> {
 async fn no_secret_and_nothing_a_client_wrote_is_logged() {
     let log = log();
     on_each_engine(async |hub| {
-        log.recording.store(true, Ordering::SeqCst);
+        log.keep(true);
         let keys = use_keys(&hub).await;
         send_marks(&hub).await;
-        let shown = || String::from_utf8_lossy(&log.text.lock().unwrap()).into_owned();
         // What must be there is, so what is missing is missing for a reason. The seal's line comes last.
         let wanted = ["POST /api/v1/api-keys answered 201", "GET /api/v1/audit answered 200", "audit seal"];
-        eventually("the log", async || wanted.iter().all(|line| shown().contains(line)).then_some(())).await;
-        log.recording.store(false, Ordering::SeqCst);
-        let text = shown();
+        eventually("the log", async || wanted.iter().all(|line| log.kept().contains(line)).then_some(()))
+            .await;
+        log.keep(false);
+        let text = log.kept();
         for key in &keys {
             let (_, secret) = key.split_once('_').unwrap();
             assert!(!text.contains(secret), "a key is in the log");

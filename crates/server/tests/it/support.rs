@@ -2,9 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use domain::accounts::AccessLevel;
-use domain::organizations::MembershipLevel;
-use hub::identity::organizations::{NewAccount, Seat, enrol};
 use serde_json::{Value, json};
 use testkit::reqwest::header::HeaderMap;
 use testkit::reqwest::{RequestBuilder, StatusCode};
@@ -151,11 +148,16 @@ pub(crate) async fn get(hub: &TestHub, key: &str, path: &str) -> Value {
 
 /// All items of a list, page by page.
 pub(crate) async fn all_items(hub: &TestHub, key: &str, path: &str) -> Vec<Value> {
+    items_by(hub, key, path, 200).await
+}
+
+/// The same, in pages of this size.
+pub(crate) async fn items_by(hub: &TestHub, key: &str, path: &str, limit: usize) -> Vec<Value> {
     let mut items = Vec::new();
     let mut cursor = String::new();
     loop {
         let joint = if path.contains('?') { '&' } else { '?' };
-        let page = get(hub, key, &format!("{path}{joint}limit=200{cursor}")).await;
+        let page = get(hub, key, &format!("{path}{joint}limit={limit}{cursor}")).await;
         items.extend(page["items"].as_array().unwrap().iter().cloned());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -192,30 +194,16 @@ pub(crate) struct Person {
     pub(crate) key: String,
 }
 
-/// Adds a member with these roles to the organization of an admin's key.
-pub(crate) async fn person(
-    hub: &TestHub,
-    admin: &str,
-    name: &str,
-    level: MembershipLevel,
-    roles: &[&str],
-) -> Person {
-    let admins = hub.caller(admin).await;
-    let account = NewAccount {
-        email: format!("{name}@{}.example", admins.credential.organization.slug),
-        display_name: name.to_owned(),
-        access_level: AccessLevel::User,
-    };
-    let roles = roles.iter().map(|role| (*role).to_owned()).collect();
-    let seat = Seat { level, manager_id: None, roles };
-    let account = enrol(&hub.hub, &admins, account, seat).await.unwrap();
-    let first = mint(hub, admin, json!({"name": "first", "account_id": account.id.to_string()})).await;
-    Person { id: account.id.to_string(), key: first.key }
+/// Adds a member with these roles (`admin` makes an admin) to the organization of an admin's key.
+pub(crate) async fn person(hub: &TestHub, admin: &str, name: &str, roles: &[&str]) -> Person {
+    let key = hub.member_with(admin, name, roles).await;
+    let id = get(hub, &key, "/api/v1/me").await["account"]["id"].as_str().unwrap().to_owned();
+    Person { id, key }
 }
 
 /// A member of the admin's organization who may make projects and agents.
 pub(crate) async fn author(hub: &TestHub, name: &str) -> Person {
-    person(hub, &hub.admin_key, name, MembershipLevel::Member, &["author"]).await
+    person(hub, &hub.admin_key, name, &["author"]).await
 }
 
 /// Makes a thing with a POST; what the answer shows.

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tempfile::TempDir;
 use testkit::postgres::Postgres;
+use testkit::watch::{self, Data};
 
 use super::PATIENCE;
 use super::process::{Process, Ran, Served};
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 
 /// The place of one hub.
 pub(crate) struct Home {
-    scratch: TempDir,
+    scratch: Data,
     pub(crate) data: PathBuf,
     pub(crate) database_url: Option<String>,
     env: Vec<(String, String)>,
@@ -40,10 +40,12 @@ impl Home {
 
     /// An empty place with the records in this PostgreSQL, or in SQLite.
     pub(crate) fn with(database_url: Option<String>) -> Self {
-        let scratch = tempfile::Builder::new().prefix("countersign-it-").tempdir().unwrap();
+        let scratch = Data::make();
         let data = scratch.path().join("data");
-        // The tests are about other things than being asked too often.
-        let env = vec![("COUNTERSIGN_RATE_LIMIT".to_owned(), "0".to_owned())];
+        // The tests are about other things than being asked too often. Whatever the program can log is searched for
+        // secrets when the suite is through.
+        let env = [("COUNTERSIGN_RATE_LIMIT", "0"), ("COUNTERSIGN_LOG", "trace")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         Self { scratch, data, database_url, env, through: Vec::new() }
     }
 
@@ -78,6 +80,9 @@ impl Home {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let words = self.through.iter().map(String::as_str).chain([env!("CARGO_BIN_EXE_countersign")]);
         let words: Vec<&str> = words.chain(args.iter().copied()).collect();
+        for url in self.env.iter().map(|(_, value)| value).chain(&self.database_url) {
+            watch::password_in(url);
+        }
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).current_dir(self.scratch.path()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());

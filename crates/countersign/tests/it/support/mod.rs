@@ -38,8 +38,7 @@ pub(crate) fn chance(bound: usize) -> usize {
 /// Mints a key of the client's own account.
 pub(crate) async fn mint(client: &Client, name: &str) -> Key {
     let wanted = CreateApiKey { name: name.to_owned(), ..CreateApiKey::default() };
-    let minted = client.create_api_key(&wanted).await.expect("a key");
-    Key { id: minted.api_key.id, secret: minted.key.expect("a fresh key") }
+    Key::shown_in(client.create_api_key(&wanted).await.expect("a key"))
 }
 
 /// The ids of all keys, as the hub lists them.

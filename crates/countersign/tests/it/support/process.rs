@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use client::Client;
 use rustix::process::{Pid, Signal, kill_process};
+use testkit::watch;
 
 use super::{PATIENCE, until};
 
@@ -19,14 +20,20 @@ struct Said {
 }
 
 impl Said {
-    fn listen(output: impl Read + Send + 'static) -> (Arc<Self>, JoinHandle<()>) {
+    fn listen(
+        output: impl Read + Send + 'static,
+        watched: fn(&str) -> String,
+    ) -> (Arc<Self>, JoinHandle<()>) {
         let said = Arc::new(Self::default());
         let heard = Arc::clone(&said);
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
         let listener = std::thread::spawn(move || {
             let mut lines = BufReader::new(output);
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-                heard.text.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+                let text = String::from_utf8_lossy(&line);
+                watch::said(&test, watched(&text).as_bytes());
+                heard.text.lock().unwrap().push_str(&text);
                 heard.grown.notify_all();
                 line.clear();
             }
@@ -37,6 +44,24 @@ impl Said {
     fn so_far(&self) -> String {
         self.text.lock().unwrap().clone()
     }
+}
+
+/// A line of stdout without the secrets that are its whole point: the link of the first start, a key that was minted.
+/// They stand where only such a secret stands; anywhere else they are a leak.
+fn without_gifts(line: &str) -> String {
+    let mut kept = line.to_owned();
+    for place in ["", "/login/once?token=", "\"key\": \"", "\"token\": \"", "\"device_code\": \""] {
+        let Some(at) = line.find(place).filter(|at| !place.is_empty() || *at == 0) else { continue };
+        let secret: String = line[at + place.len()..]
+            .chars()
+            .take_while(|character| character.is_ascii_alphanumeric() || "_-".contains(*character))
+            .collect();
+        if secret.len() == 47 && secret.starts_with("cs") {
+            watch::secret(&secret);
+            kept = kept.replacen(&secret, "(given)", 1);
+        }
+    }
+    kept
 }
 
 /// A program that was started. It is killed, and gone, when this is dropped.
@@ -76,9 +101,10 @@ impl Ran {
 impl Process {
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
-        let (out, hears_out) = Said::listen(child.stdout.take().unwrap());
-        let (err, hears_err) = Said::listen(child.stderr.take().unwrap());
+        let mut child =
+            command.spawn().unwrap_or_else(|error| panic!("cannot run {:?}: {error}", command.get_program()));
+        let (out, hears_out) = Said::listen(child.stdout.take().unwrap(), without_gifts);
+        let (err, hears_err) = Said::listen(child.stderr.take().unwrap(), str::to_owned);
         Self { child, out, err, listeners: vec![hears_out, hears_err] }
     }
 
@@ -167,6 +193,7 @@ impl Served {
     pub(crate) async fn watch(mut process: Process, admin_key: impl FnOnce() -> String) -> Self {
         let url = address(&mut process);
         let served = Self { process, url, admin_key: admin_key() };
+        watch::secret(&served.admin_key);
         let stranger = Client::new(&served.url, None).unwrap();
         until("the hub is ready", async || stranger.readyz().await.is_ok_and(|answer| answer.ready)).await;
         served
@@ -183,6 +210,7 @@ impl Served {
 
     /// A client with connections of its own.
     pub(crate) fn client(&self, key: &str) -> Client {
+        watch::secrets_in(key.as_bytes());
         Client::new(&self.url, Some(key)).unwrap()
     }
 

@@ -4,19 +4,31 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::{Client, ClientError};
-use tokio::sync::watch;
+use testkit::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
-use wire::CreateApiKey;
+use wire::{CreateApiKey, CreatedApiKey};
 
 use super::PATIENCE;
+
+/// Who was refused must not spend the processor on asking again.
+const AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// A key whose minting was acknowledged.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     pub(crate) id: Uuid,
     pub(crate) secret: String,
+}
+
+impl Key {
+    /// The key in an answer that shows one.
+    pub(crate) fn shown_in(answer: CreatedApiKey) -> Self {
+        let secret = answer.key.expect("a fresh key");
+        watch::secret(&secret);
+        Self { id: answer.api_key.id, secret }
+    }
 }
 
 /// What a writer does when it is not acknowledged.
@@ -54,7 +66,7 @@ pub(crate) struct Writers {
     tasks: JoinSet<()>,
     written: Arc<Mutex<Written>>,
     /// (acknowledged, refused) so far.
-    counts: watch::Receiver<(usize, usize)>,
+    counts: tokio::sync::watch::Receiver<(usize, usize)>,
     leave: CancellationToken,
 }
 
@@ -62,7 +74,7 @@ impl Writers {
     /// Sets so many to work, each minting one key after the other.
     pub(crate) fn start(client: &Client, count: usize, after_error: AfterError) -> Self {
         let written = Arc::new(Mutex::new(Written::default()));
-        let (told, counts) = watch::channel((0, 0));
+        let (told, counts) = tokio::sync::watch::channel((0, 0));
         let (told, leave) = (Arc::new(told), CancellationToken::new());
         let mut tasks = JoinSet::new();
         for number in 0..count {
@@ -73,8 +85,7 @@ impl Writers {
                 while !leave.is_cancelled() {
                     match client.create_api_key(&wanted).await {
                         Ok(minted) => {
-                            let key = Key { id: minted.api_key.id, secret: minted.key.expect("a fresh key") };
-                            written.lock().unwrap().keys.push(key);
+                            written.lock().unwrap().keys.push(Key::shown_in(minted));
                             told.send_modify(|(acknowledged, _)| *acknowledged += 1);
                         }
                         Err(error) => {
@@ -83,7 +94,7 @@ impl Writers {
                             if after_error == AfterError::Leave {
                                 return;
                             }
-                            tokio::time::sleep(Duration::from_millis(20)).await;
+                            tokio::time::sleep(AGAIN_AFTER).await;
                         }
                     }
                 }

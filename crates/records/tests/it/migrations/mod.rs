@@ -2,3 +2,9 @@
 
 mod postgres;
 mod sqlite;
+
+/// How many there are: one file each.
+fn all() -> usize {
+    let texts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+    std::fs::read_dir(texts).unwrap().count()
+}

@@ -38,9 +38,9 @@ pub(super) struct Index {
     pub(super) predicate: Option<String>,
 }
 
-/// Without what each engine writes in its own way: parentheses, capitals, white space.
+/// Without what each engine writes in its own way: parentheses, capitals, casts of words, white space.
 fn normal(predicate: &str) -> String {
-    let bare = predicate.replace(['(', ')'], " ").to_lowercase();
+    let bare = predicate.replace(['(', ')'], " ").replace("::text", "").to_lowercase();
     bare.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -73,8 +73,13 @@ const ORGANIZATION_MEMBERS: ExpectedTable = ExpectedTable {
     name: "organization_members",
     // IDENT-13
     columns: &[("org_id", Open), ("account_id", Open), ("membership_level", Open)],
-    // IDENT-15 and IDENT-16
-    foreign_keys: &[("org_id", "organizations", "CASCADE"), ("account_id", "accounts", "CASCADE")],
+    foreign_keys: &[
+        // IDENT-15 and IDENT-16
+        ("org_id", "organizations", "CASCADE"),
+        ("account_id", "accounts", "CASCADE"),
+        // Ours: who decides when the member cannot.
+        ("manager_id", "accounts", "SET NULL"),
+    ],
     // IDENT-17 to IDENT-19
     indexes: &[
         index("unq_org_members_org_account", &["org_id", "account_id"]),

@@ -1,0 +1,207 @@
+//! Making tenants and members: what the first start, an instance admin and an admin do alike.
+
+use std::sync::Arc;
+
+use domain::accounts::{AccessLevel, Account, AccountStatus};
+use domain::api_keys::ApiKey;
+use domain::audit::{AuditEntry, Chain};
+use domain::members::Seat;
+use domain::organizations::{Membership, MembershipLevel, Organization};
+use domain::projects::{DEFAULT_SLUG, Project};
+use domain::roles::RoleGrant;
+use domain::secrets::{Secret, SecretKind};
+use domain::subject::Subject;
+use domain::{Id, Timestamp, text};
+use records::{Tx, accounts, api_keys, member_names, members, organizations, projects, roles};
+
+use super::api_keys::MintedKey;
+use crate::caller::plain_entry;
+use crate::ids::{Ids, secret};
+use crate::{Hub, HubError, audit};
+
+/// The overview nags until a key of this name is rotated or deleted.
+const FIRST_KEY_NAME: &str = "bootstrap";
+
+/// A person or service that does not exist yet.
+pub struct NewAccount {
+    /// Checked by `domain::text::email`.
+    pub email: String,
+    /// What people see.
+    pub display_name: String,
+    /// What it may do on the instance.
+    pub access_level: AccessLevel,
+}
+
+impl NewAccount {
+    /// The account, active from now on.
+    pub(crate) fn made(&self, ids: &dyn Ids, now: Timestamp) -> Account {
+        Account {
+            id: ids.id(),
+            email: self.email.clone(),
+            display_name: self.display_name.clone(),
+            gitea_username: None,
+            access_level: self.access_level,
+            status: AccountStatus::Active,
+            home_org_id: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// Who makes something, for its audit row.
+#[derive(Clone, Copy)]
+pub(crate) struct Maker<'a> {
+    pub(crate) ids: &'a dyn Ids,
+    pub(crate) actor: Id<Account>,
+    pub(crate) service: &'a str,
+    pub(crate) now: Timestamp,
+}
+
+impl Maker<'_> {
+    pub(crate) fn entry(&self, chain: Chain, action: &str, subject: Subject) -> AuditEntry {
+        plain_entry(self.ids.id(), chain, self.actor, (action, subject, self.service), self.now)
+    }
+}
+
+struct Founding {
+    slug: String,
+    owner: NewAccount,
+    secret: Secret,
+    ids: Arc<dyn Ids>,
+    now: Timestamp,
+}
+
+/// Makes a tenant with an owner of its own; the owner's first key.
+pub async fn found(hub: &Hub, slug: &str, owner: NewAccount) -> Result<MintedKey, HubError> {
+    text::slug(slug).map_err(|bad| HubError::field("/slug", bad.to_string()))?;
+    let founding = Founding {
+        slug: slug.to_owned(),
+        owner,
+        secret: secret(SecretKind::ApiKey)?,
+        ids: Arc::clone(&hub.ids),
+        now: hub.clock.now(),
+    };
+    hub.records.write(founding, |tx, founding| Box::pin(found_unit(tx, founding))).await
+}
+
+async fn found_unit(tx: &mut Tx, founding: &Founding) -> Result<MintedKey, HubError> {
+    let owner = founding.owner.made(&*founding.ids, founding.now);
+    accounts::insert(tx, &owner).await?;
+    let maker = Maker { ids: &*founding.ids, actor: owner.id, service: "founding", now: founding.now };
+    create_with_key(tx, maker, &founding.slug, &owner, &founding.secret).await
+}
+
+/// Makes an organization with its owner and its first project.
+pub(crate) async fn create(
+    tx: &mut Tx,
+    maker: Maker<'_>,
+    organization: &Organization,
+    owner: &Account,
+) -> Result<(), HubError> {
+    organizations::insert(tx, organization).await?;
+    join(tx, maker, organization, owner, &Seat::of(MembershipLevel::Owner)).await?;
+    projects::insert(tx, &first_project(maker, organization)).await?;
+    let subject = Subject::new("organization", organization.id);
+    let chain = Chain::Organization(organization.id);
+    audit::record(tx, &maker.entry(chain, "organization:created", subject)).await
+}
+
+fn first_project(maker: Maker<'_>, organization: &Organization) -> Project {
+    Project {
+        id: maker.ids.id(),
+        org_id: organization.id,
+        name: DEFAULT_SLUG.into(),
+        slug: DEFAULT_SLUG.into(),
+        created_at: maker.now,
+        updated_at: maker.now,
+    }
+}
+
+/// Makes an organization named by its slug, with the owner's first key.
+pub(crate) async fn create_with_key(
+    tx: &mut Tx,
+    maker: Maker<'_>,
+    slug: &str,
+    owner: &Account,
+    secret: &Secret,
+) -> Result<MintedKey, HubError> {
+    let organization = Organization {
+        id: maker.ids.id(),
+        name: slug.to_owned(),
+        slug: slug.to_owned(),
+        owner_id: owner.id,
+        gitea_org_name: None,
+        archived_at: None,
+        created_at: maker.now,
+        updated_at: maker.now,
+    };
+    create(tx, maker, &organization, owner).await?;
+    let key = first_key(maker, &organization, owner, secret);
+    api_keys::insert(tx, &key, &secret.hash()).await?;
+    let chain = Chain::Organization(organization.id);
+    audit::record(tx, &maker.entry(chain, "api_key:minted", Subject::new("api_key", key.id))).await?;
+    Ok(MintedKey { key, secret: secret.clone() })
+}
+
+/// The key the owner starts with. Whoever founds an organization is its owner: the key is nobody else's work.
+fn first_key(maker: Maker<'_>, organization: &Organization, owner: &Account, secret: &Secret) -> ApiKey {
+    ApiKey {
+        id: maker.ids.id(),
+        org_id: organization.id,
+        owner_id: owner.id,
+        minted_by: owner.id,
+        name: FIRST_KEY_NAME.into(),
+        prefix: secret.prefix().into(),
+        scopes: None,
+        enabled: true,
+        revoked_at: None,
+        expires_at: None,
+        rotated_to_id: None,
+        last_used_at: None,
+        created_at: maker.now,
+        updated_at: maker.now,
+    }
+}
+
+/// Makes an account a member; an account without a home finds it here.
+pub(crate) async fn join(
+    tx: &mut Tx,
+    maker: Maker<'_>,
+    organization: &Organization,
+    account: &Account,
+    seat: &Seat,
+) -> Result<(), HubError> {
+    let membership = Membership {
+        id: maker.ids.id(),
+        org_id: organization.id,
+        account_id: account.id,
+        membership_level: seat.level,
+        manager_id: seat.manager_id,
+        created_at: maker.now,
+        updated_at: maker.now,
+    };
+    members::insert(tx, &membership).await?;
+    member_names::set(tx, organization.id, account, maker.now).await?;
+    for role in &seat.roles {
+        let grant = RoleGrant {
+            id: maker.ids.id(),
+            account_id: account.id,
+            role: role.clone(),
+            granted_by: maker.actor,
+            created_at: maker.now,
+        };
+        roles::insert(tx, organization.id, &grant).await?;
+    }
+    if account.home_org_id.is_none() {
+        let at_home =
+            Account { home_org_id: Some(organization.id), updated_at: maker.now, ..account.clone() };
+        accounts::set_home(tx, &at_home).await?;
+    }
+    let chain = Chain::Organization(organization.id);
+    let mut entry = maker.entry(chain, "member:added", Subject::new("account", account.id));
+    entry.details.insert("membership_level".into(), seat.level.as_str().into());
+    entry.details.insert("roles".into(), seat.roles.clone().into());
+    entry.details.insert("manager_id".into(), seat.manager_id.map(|id| id.to_string()).into());
+    audit::record(tx, &entry).await
+}
