@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, agents, audit, backup, config_check, events, key, me, migrate, org, projects, restore, serve,
-    settings,
+    account, agents, audit, backup, config_check, events, key, man, me, migrate, org, projects, restore,
+    serve, settings,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -79,6 +79,9 @@ enum Command {
         /// Which shell
         shell: Shell,
     },
+    /// Print the manual page, or write one for each command
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::Man),
 }
 
 #[derive(Args)]
@@ -191,6 +194,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
             clap_complete::generate(shell, &mut Cli::command(), "countersign", &mut std::io::stdout());
             Ok(Exit::Done)
         }
+        Command::Man(man) => man::run(&man, Cli::command()),
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) struct Key {
 #[derive(Subcommand)]
 enum Action {
     /// Show your keys and those of your agents; an admin sees the organization's
+    #[command(after_help = "Example: countersign key list --json")]
     List,
     /// Mint a key and print it, once
     #[command(after_help = "Example: countersign key mint ci --scope events:read --expires 30d")]

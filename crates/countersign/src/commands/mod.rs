@@ -8,6 +8,7 @@ pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod events;
 pub(crate) mod key;
+pub(crate) mod man;
 pub(crate) mod me;
 pub(crate) mod migrate;
 pub(crate) mod org;

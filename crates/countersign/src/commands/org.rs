@@ -34,6 +34,7 @@ pub(crate) struct Org {
 #[derive(Subcommand)]
 enum Action {
     /// Show the organizations you belong to
+    #[command(after_help = "Example: countersign org list --json")]
     List,
     /// Make an organization that you own (instance admins)
     #[command(after_help = "Example: countersign org create 'Halden Payments' --slug halden")]
@@ -91,6 +92,7 @@ enum Action {
         account: String,
     },
     /// Show the invitations you received, or those your organization sent
+    #[command(after_help = "Example: countersign org invitations --sent")]
     Invitations {
         /// Those your organization sent
         #[arg(long)]

@@ -26,6 +26,7 @@ pub(crate) struct SettingsCommand {
 #[derive(Subcommand)]
 enum Action {
     /// Show all settings of the organization
+    #[command(after_help = "Example: countersign settings list --json")]
     List,
     /// Change some: all or none of them
     #[command(

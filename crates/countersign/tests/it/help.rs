@@ -59,3 +59,18 @@ fn every_shell_gets_its_completions() {
     }
     home.run(&["completions", "tcsh"]).assert_refused(2, &["tcsh", "bash"]);
 }
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let home = Home::on(Kind::Sqlite);
+    let first = home.run(&["man"]).done();
+    assert!(first.contains(".TH countersign 1") && first.contains("countersign\\-serve(1)"), "{first}");
+    let pages = home.beside("man");
+    home.run(&["man", pages.to_str().unwrap()]).done();
+    let mut commands = Vec::new();
+    every_command(&countersign::cli::Cli::command(), &["countersign".to_owned()], &mut commands);
+    for words in commands {
+        let page = std::fs::read_to_string(pages.join(format!("{}.1", words.join("-")))).unwrap();
+        assert!(page.contains(".SH DESCRIPTION"), "{words:?}: {page}");
+    }
+}
