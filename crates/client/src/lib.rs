@@ -7,6 +7,7 @@
 //! **Invariant:** nothing is retried and no redirect is followed: a request is sent once, to the hub that was named.
 
 mod accounts;
+mod agents;
 mod audit;
 mod error;
 mod events;
@@ -14,6 +15,7 @@ mod health;
 mod identity;
 mod login_sessions;
 mod organizations;
+mod projects;
 mod settings;
 mod transport;
 

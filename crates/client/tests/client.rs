@@ -9,7 +9,10 @@ use axum::routing::any;
 use client::{Client, ClientError};
 use tokio::net::TcpListener;
 use uuid::Uuid;
-use wire::{AuditQuery, Code, CreateApiKey, EventsQuery, PageQuery, Problem, Settings};
+use wire::{
+    AgentsQuery, AuditQuery, Code, CreateAgent, CreateApiKey, CreateProject, CreateWorkspace, EventsQuery,
+    Heartbeat, PageQuery, Problem, ProjectsQuery, Settings, UpdateAgent, UpdateProject, UpdateWorkspace,
+};
 
 const KEY: &str = "csk_test_0123456789";
 
@@ -127,6 +130,69 @@ async fn each_call_knows_its_path() {
         "GET /api/v1/audit/export".to_owned(),
         "GET /healthz".to_owned(),
         "GET /readyz".to_owned(),
+    ];
+    assert_eq!(said, expected);
+}
+
+#[tokio::test]
+async fn calls_about_agents_and_projects_know_theirs() {
+    let client = hub(|request| {
+        let said = format!("{} {}", request.method(), request.uri());
+        let body = serde_json::to_vec(&Problem::new(Code::NotFound, said)).unwrap();
+        json(404, "application/problem+json", body)
+    })
+    .await;
+    let id = Uuid::nil();
+    let project = CreateProject { name: "p".to_owned(), slug: "p".to_owned() };
+    let workspace = CreateWorkspace { name: "w".to_owned(), path: "/".to_owned() };
+    let page = PageQuery { limit: Some(2), cursor: None };
+    let labelled = AgentsQuery { label: Some("a:b".to_owned()), ..AgentsQuery::default() };
+    let said = [
+        client
+            .projects(&ProjectsQuery { slug: Some("p".to_owned()), ..ProjectsQuery::default() })
+            .await
+            .err(),
+        client.project(id).await.err(),
+        client.create_project(&project).await.err(),
+        client.update_project(id, &UpdateProject::default()).await.err(),
+        client.delete_project(id).await.err(),
+        client.workspaces(id, &page).await.err(),
+        client.workspace(id, id).await.err(),
+        client.create_workspace(id, &workspace).await.err(),
+        client.update_workspace(id, id, &UpdateWorkspace::default()).await.err(),
+        client.delete_workspace(id, id).await.err(),
+        client.agents(&labelled).await.err(),
+        client.agent(id).await.err(),
+        client.create_agent(&CreateAgent::default()).await.err(),
+        client.update_agent(id, &UpdateAgent::default()).await.err(),
+        client.deactivate_agent(id).await.err(),
+        client.agent_heartbeat(id, &Heartbeat::default()).await.err(),
+        client.drain_agent(id).await.err(),
+        client.resume_agent(id).await.err(),
+    ]
+    .map(|error| match error {
+        Some(ClientError::Problem(problem)) => problem.detail.replace(&id.to_string(), "ID"),
+        other => panic!("{other:?}"),
+    });
+    let expected = [
+        "GET /api/v1/projects?slug=p",
+        "GET /api/v1/projects/ID",
+        "POST /api/v1/projects",
+        "PATCH /api/v1/projects/ID",
+        "DELETE /api/v1/projects/ID",
+        "GET /api/v1/projects/ID/workspaces?limit=2",
+        "GET /api/v1/projects/ID/workspaces/ID",
+        "POST /api/v1/projects/ID/workspaces",
+        "PATCH /api/v1/projects/ID/workspaces/ID",
+        "DELETE /api/v1/projects/ID/workspaces/ID",
+        "GET /api/v1/agents?label=a%3Ab",
+        "GET /api/v1/agents/ID",
+        "POST /api/v1/agents",
+        "PATCH /api/v1/agents/ID",
+        "DELETE /api/v1/agents/ID",
+        "POST /api/v1/agents/ID/heartbeat",
+        "POST /api/v1/agents/ID/drain",
+        "POST /api/v1/agents/ID/resume",
     ];
     assert_eq!(said, expected);
 }

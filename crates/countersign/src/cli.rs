@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, audit, backup, config_check, events, key, login, logout, man, me, migrate, org, restore,
-    serve, settings,
+    account, admin, agents, audit, backup, config_check, events, key, login, logout, man, me, migrate, org,
+    projects, restore, serve, settings,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -56,6 +56,12 @@ enum Command {
     /// The organization's settings
     #[command(after_help = settings::EXAMPLES)]
     Settings(settings::SettingsCommand),
+    /// Projects and their workspaces
+    #[command(after_help = projects::EXAMPLES)]
+    Project(projects::Projects),
+    /// Agents and their keys
+    #[command(after_help = agents::EXAMPLES)]
+    Agent(agents::Agents),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -198,6 +204,8 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Org(org) => org::run(org),
         Command::Key(key) => key::run(key),
         Command::Settings(settings) => settings::run(settings),
+        Command::Project(projects) => projects::run(projects),
+        Command::Agent(agents) => agents::run(agents),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),
         Command::Admin(admin) => admin::run(admin),

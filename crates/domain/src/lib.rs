@@ -29,12 +29,14 @@ pub mod minting;
 pub mod organizations;
 pub mod passwords;
 pub mod permissions;
+pub mod projects;
 pub mod roles;
 pub mod secrets;
 pub mod settings;
 pub mod subject;
 pub mod text;
 pub mod time;
+pub mod workspaces;
 
 pub use id::Id;
 pub use time::Timestamp;

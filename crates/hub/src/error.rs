@@ -80,6 +80,15 @@ impl HubError {
     pub fn field(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { pointer: pointer.into(), detail: detail.into() }])
     }
+
+    /// The same, but what a unique index refused in words: which value is taken. For use cases where only that value
+    /// can be.
+    pub(crate) fn or_taken(self, detail: impl FnOnce() -> String) -> Self {
+        match self {
+            Self::Records(records::Error::Duplicate { .. }) => Self::Conflict(detail()),
+            other => other,
+        }
+    }
 }
 
 impl UnitError for HubError {

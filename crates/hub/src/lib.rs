@@ -6,6 +6,8 @@
 //! **Invariant:** whatever a unit decides, it writes with its audit row, in the same transaction.
 //! **Invariant:** time and ids come from the ports [`clock::Clock`] and [`ids::Ids`].
 
+mod act;
+pub mod agents;
 pub mod audit;
 pub mod blobs;
 pub mod caller;
@@ -21,7 +23,9 @@ pub mod instance;
 pub mod jobs;
 pub mod keys;
 pub mod lifecycle;
+pub mod projects;
 pub mod settings;
+pub mod workspaces;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -42,6 +46,7 @@ pub use caller::{Caller, Origin};
 pub use error::HubError;
 // The server names these in its one match of errors; it does not depend on the records.
 pub use records::Error as RecordsError;
+pub use records::agents::Filter as AgentFilter;
 pub use records::audit::checks::AuditCheck;
 pub use records::audit::rows::Filter as AuditFilter;
 pub use records::member_names::{After as MemberPlace, Wanted as WantedMembers};

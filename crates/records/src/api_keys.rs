@@ -62,6 +62,11 @@ statement!(
     REVOKE_ALL = "UPDATE api_keys SET enabled = false, revoked_at = $1, updated_at = $1 \
                   WHERE org_id = $2 AND owner_id = $3 AND revoked_at IS NULL"
 );
+statement!(
+    UNREVOKED_LOCKED: ApiKey = "SELECT id, org_id, owner_id, minted_by, name, prefix, scopes, enabled, revoked_at, \
+                        expires_at, rotated_to_id, last_used_at, created_at, updated_at FROM api_keys \
+                        WHERE org_id = $1 AND owner_id = $2 AND revoked_at IS NULL ORDER BY id", lock "FOR UPDATE"
+);
 statement!(TOUCH = "UPDATE api_keys SET last_used_at = $1, updated_at = $1 WHERE org_id = $2 AND id = $3");
 
 /// A place in the list of keys, newest first.
@@ -156,6 +161,11 @@ pub async fn revoke(
 ) -> Result<bool> {
     tx.wakes.identity = true;
     Ok(tx.exec(&REVOKE, args![now, successor, key.org_id, key.id]).await? == 1)
+}
+
+/// The account's keys that were not revoked, for a unit that is about to end them.
+pub async fn unrevoked_locked(tx: &mut Tx, org: Id<Organization>, owner: Id<Account>) -> Result<Vec<ApiKey>> {
+    tx.all(&UNREVOKED_LOCKED, args![org, owner]).await
 }
 
 /// Notes that the key was used.

@@ -43,6 +43,7 @@ pub mod passwords;
 pub mod projects;
 pub mod roles;
 pub mod settings;
+pub mod workspaces;
 
 pub use db::{Db, Engine, Signals};
 pub use error::{Error, UnitError};

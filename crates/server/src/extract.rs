@@ -70,6 +70,12 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
 /// Two ids in the path: of a thing, and of something in it.
 pub(crate) struct PathIds(pub(crate) Uuid, pub(crate) Uuid);
 
+impl PathIds {
+    pub(crate) fn ids<A, B>(&self) -> (Id<A>, Id<B>) {
+        (Id::new(self.0), Id::new(self.1))
+    }
+}
+
 impl<S: Send + Sync> FromRequestParts<S> for PathIds {
     type Rejection = Problem;
 

@@ -10,6 +10,7 @@
 //! To add an error code: a variant and a row in `code.rs`, and its page in `docs/errors/`.
 
 pub mod accounts;
+pub mod agents;
 pub mod audit;
 pub mod code;
 pub mod events;
@@ -21,11 +22,13 @@ pub mod organizations;
 pub mod page;
 mod patch;
 pub mod problem;
+pub mod projects;
 pub mod settings;
 
 pub use accounts::{
     AccountsQuery, ChangeAccount, CreateAccount, Invited, Member, MembershipLevel, RoleGrant,
 };
+pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};
 pub use events::{Event, Events, EventsQuery, Subject};
@@ -43,4 +46,7 @@ pub use organizations::{
 };
 pub use page::{Page, PageQuery};
 pub use problem::{FieldError, Problem};
+pub use projects::{
+    CreateProject, CreateWorkspace, Project, ProjectsQuery, UpdateProject, UpdateWorkspace, Workspace,
+};
 pub use settings::Settings;

@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod admin;
+pub(crate) mod agents;
 mod answer;
 pub(crate) mod audit;
 pub(crate) mod backup;
@@ -14,6 +15,7 @@ pub(crate) mod man;
 pub(crate) mod me;
 pub(crate) mod migrate;
 pub(crate) mod org;
+pub(crate) mod projects;
 pub(crate) mod restore;
 pub(crate) mod serve;
 pub(crate) mod settings;

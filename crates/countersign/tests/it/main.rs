@@ -23,6 +23,7 @@ mod follow;
 mod help;
 mod killed;
 mod logins;
+mod nouns;
 mod outage;
 mod refuses_config;
 mod refuses_data;

@@ -94,11 +94,14 @@ async fn mint_unit(tx: &mut Tx, input: &Mint) -> Result<MintedKey, HubError> {
         minter_scopes: credential.means.scopes(),
         owner: key.owner_id,
         owner_is_member,
-        owner_is_minters_agent: agent.is_some_and(|agent| agent.owner_id == credential.account.id),
+        owner_is_minters_agent: agent.as_ref().is_some_and(|agent| agent.owner_id == credential.account.id),
         // Only of members: whether an account of another organization exists is not the minter's to learn.
         owner_has_credential: owner_is_member && api_keys::any_credential_of(tx, key.owner_id).await?,
     };
     may_mint(&facts, key.scopes.as_deref()).map_err(refused)?;
+    if let Some(agent) = &agent {
+        crate::agents::require_active(agent)?;
+    }
     api_keys::insert(tx, &key, &input.secret.hash()).await?;
     audit::record(tx, &entry(&input.hub, &input.caller, "api_key:minted", &key, input.now)).await?;
     Ok(MintedKey { key, secret: input.secret.clone() })

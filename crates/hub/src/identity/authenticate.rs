@@ -86,6 +86,20 @@ async fn current(
     hold: Hold,
     now: Timestamp,
 ) -> Result<Standing, HubError> {
+    let current = present(tx, caller, hold, now).await?;
+    if !current.capabilities().contains(capability) {
+        return Err(crate::caller::lacks(capability));
+    }
+    Ok(current.standing())
+}
+
+/// The same as [`confirm`] where being who one is suffices, or where more than one capability matters: the caller as it
+/// is now, if it may still act at all.
+pub(crate) async fn reread(tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<Credential, HubError> {
+    present(tx, caller, Hold::Share, now).await
+}
+
+async fn present(tx: &mut Tx, caller: &Caller, hold: Hold, now: Timestamp) -> Result<Credential, HubError> {
     let known = &caller.credential;
     let current = credential::again(tx, &known.means, hold).await?;
     let current = current.ok_or(HubError::Unauthenticated("this credential is no longer valid"))?;
@@ -93,10 +107,7 @@ async fn current(
     if current.organization.id != known.organization.id {
         return Err(HubError::Unauthenticated("this login has moved to another organization; try again"));
     }
-    if !current.capabilities().contains(capability) {
-        return Err(crate::caller::lacks(capability));
-    }
-    Ok(current.standing())
+    Ok(current)
 }
 
 /// Writes the last use down, rarely and beside the request.

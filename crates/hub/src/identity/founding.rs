@@ -7,6 +7,7 @@ use domain::api_keys::ApiKey;
 use domain::audit::{AuditEntry, Chain};
 use domain::members::Seat;
 use domain::organizations::{Membership, MembershipLevel, Organization};
+use domain::projects::{DEFAULT_SLUG, Project};
 use domain::roles::RoleGrant;
 use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
@@ -20,7 +21,6 @@ use crate::{Hub, HubError, audit};
 
 /// The overview nags until a key of this name is rotated or deleted.
 const FIRST_KEY_NAME: &str = "bootstrap";
-const FIRST_PROJECT: &str = "default";
 
 /// A person or service that does not exist yet.
 pub struct NewAccount {
@@ -101,10 +101,21 @@ pub(crate) async fn create(
 ) -> Result<(), HubError> {
     organizations::insert(tx, organization).await?;
     join(tx, maker, organization, owner, &Seat::of(MembershipLevel::Owner)).await?;
-    projects::insert(tx, maker.ids.fresh(), organization.id, FIRST_PROJECT, maker.now).await?;
+    projects::insert(tx, &first_project(maker, organization)).await?;
     let subject = Subject::new("organization", organization.id);
     let chain = Chain::Organization(organization.id);
     audit::record(tx, &maker.entry(chain, "organization:created", subject)).await
+}
+
+fn first_project(maker: Maker<'_>, organization: &Organization) -> Project {
+    Project {
+        id: maker.ids.id(),
+        org_id: organization.id,
+        name: DEFAULT_SLUG.into(),
+        slug: DEFAULT_SLUG.into(),
+        created_at: maker.now,
+        updated_at: maker.now,
+    }
 }
 
 /// Makes an organization named by its slug, with the owner's first key.

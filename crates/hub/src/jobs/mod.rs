@@ -2,11 +2,13 @@
 
 pub mod runner;
 
+use std::time::Duration;
+
 use domain::Timestamp;
 use domain::jobs::Job;
 
 use crate::identity::login_sessions;
-use crate::{Hub, HubError, events, idempotency};
+use crate::{Hub, HubError, agents, events, idempotency};
 
 /// What becomes of a job that ran.
 pub(crate) enum After {
@@ -14,19 +16,26 @@ pub(crate) enum After {
     At(Timestamp),
 }
 
-const HOURLY: std::time::Duration = std::time::Duration::from_secs(3600);
+const HOURLY: Duration = Duration::from_secs(3600);
+/// How often silent agents are looked for; one is noticed late by this at most.
+const SILENCE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The jobs every hub has; each is set once and sets itself again.
-const STANDING: &[&str] = &["events:forget", "idempotency:forget", "logins:forget"];
+const STANDING: &[&str] = &["agents:mark_offline", "events:forget", "idempotency:forget", "logins:forget"];
 
 /// Runs one job. A job may run twice (its lease can end before it does), so each must bear that.
 async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
+    let mut interval = HOURLY;
     match job.kind.as_str() {
+        "agents:mark_offline" => {
+            agents::silence::mark_offline(hub).await?;
+            interval = SILENCE_INTERVAL;
+        }
         "events:forget" => events::forget::forget_old(hub).await?,
         "idempotency:forget" => drop(idempotency::forget_old(hub).await?),
         "logins:forget" => drop(login_sessions::forget_old(hub).await?),
         // Left by a newer release that ran beside this one: it stays for its own kind.
         unknown => tracing::warn!("no server of this release can run jobs of kind {unknown}"),
     }
-    Ok(After::At(hub.clock.now().plus(HOURLY)))
+    Ok(After::At(hub.clock.now().plus(interval)))
 }

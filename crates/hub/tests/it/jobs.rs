@@ -17,7 +17,7 @@ async fn job(hub: &TestHub, kind: &'static str) -> Option<Job> {
 }
 
 /// Until the hub's own runner has set the standing jobs and run them for the first time.
-async fn settled(hub: &TestHub, kind: &'static str) -> Job {
+pub(crate) async fn settled(hub: &TestHub, kind: &'static str) -> Job {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match job(hub, kind).await {

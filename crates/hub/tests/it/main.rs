@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail, loudly")]
 
+mod agents;
 mod blobs;
 mod jobs;
 mod keys;

@@ -5,6 +5,7 @@
 //! what only one engine can get wrong is a test of its own beside it.
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
 
+mod agents;
 mod blobs;
 mod events;
 mod idempotency;

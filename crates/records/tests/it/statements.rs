@@ -12,6 +12,7 @@ use crate::support::Ground;
 /// Statements over tenants' tables that do not ask for one organization, each with the reason. An entry that is
 /// no longer needed fails the test.
 const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
+    ("agents::SILENT", "the hub looks for silent agents everywhere"),
     ("api_keys::BY_HASH", "the key is what tells the organization"),
     ("api_keys::ANY_OF", "a credential anywhere is a credential of the account"),
     ("audit::checks::CHAINS", "the hub verifies every chain"),

@@ -1,6 +1,7 @@
 //! Handlers, one file per noun: from the wire to the hub and back.
 
 pub(crate) mod accounts;
+pub(crate) mod agents;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
 pub(crate) mod device_logins;
@@ -14,12 +15,16 @@ pub(crate) mod me;
 pub(crate) mod organizations;
 mod page;
 pub(crate) mod passwords;
+pub(crate) mod projects;
 pub(crate) mod settings;
+pub(crate) mod workspaces;
 
+use axum::Json;
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::{HeaderValue, Response, StatusCode};
-use hub::idempotency::Answer;
+use axum::response::IntoResponse;
+use hub::idempotency::{Answer, Outcome};
 
 /// An answer that can be kept for repeated requests.
 fn answer<T: serde::Serialize>(status: StatusCode, location: Option<String>, body: &T) -> Answer {
@@ -36,4 +41,17 @@ fn respond(answer: Answer) -> Response<Body> {
         response.headers_mut().insert(LOCATION, location);
     }
     response
+}
+
+/// What came of a request to make something.
+fn made<T>(outcome: Outcome<T>, rendered: fn(&T) -> Answer) -> Response<Body> {
+    respond(match outcome {
+        Outcome::Fresh(thing) => rendered(&thing),
+        Outcome::Replayed(answer) => answer,
+    })
+}
+
+/// A thing with its version.
+fn versioned<T: serde::Serialize>(etag: String, body: T) -> impl IntoResponse + use<T> {
+    ([(ETAG, etag)], Json(body))
 }

@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests does not cover helpers")]
 
 mod accounts;
+mod agent_keys;
+mod agents;
 mod audit;
 mod backdoor;
 mod bodies;
@@ -23,10 +25,14 @@ mod login_pages;
 mod logins;
 mod members;
 mod organizations;
+mod owners;
 mod pages;
+mod presence;
+mod projects;
 mod proofs;
 mod random;
 mod secrets;
 mod settings;
 mod support;
 mod tampering;
+mod workspaces;

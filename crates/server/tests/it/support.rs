@@ -228,3 +228,73 @@ pub(crate) fn cookie(answer: &Answer) -> Option<String> {
     let kept = answer.header("set-cookie")?.strip_prefix("cs=")?.split(';').next()?;
     Some(kept.to_owned()).filter(|token| !token.is_empty())
 }
+
+/// A member with a key of its own.
+pub(crate) struct Person {
+    pub(crate) id: String,
+    pub(crate) key: String,
+}
+
+/// Adds a member with these roles (`admin` makes an admin) to the organization of an admin's key.
+pub(crate) async fn person(hub: &TestHub, admin: &str, name: &str, roles: &[&str]) -> Person {
+    let key = hub.member_with(admin, name, roles).await;
+    let id = get(hub, &key, "/api/v1/me").await["account"]["id"].as_str().unwrap().to_owned();
+    Person { id, key }
+}
+
+/// A member of the admin's organization who may make projects and agents.
+pub(crate) async fn author(hub: &TestHub, name: &str) -> Person {
+    person(hub, &hub.admin_key, name, &["author"]).await
+}
+
+/// Makes a thing with a POST; what the answer shows.
+pub(crate) async fn make(hub: &TestHub, key: &str, path: &str, body: Value) -> Value {
+    expect(hub.request("POST", path).bearer_auth(key).json(&body), 201).await.json()
+}
+
+/// The id of a thing.
+pub(crate) fn id(thing: &Value) -> String {
+    thing["id"].as_str().unwrap_or_else(|| panic!("no id in {thing}")).to_owned()
+}
+
+/// Things of the admin for each path that names some, all of them new.
+pub(crate) struct Things {
+    pub(crate) key: String,
+    pub(crate) project: String,
+    pub(crate) workspace: String,
+    pub(crate) agent: String,
+}
+
+impl Things {
+    pub(crate) async fn made(hub: &TestHub) -> Self {
+        let admin = &hub.admin_key;
+        let key = mint(hub, admin, json!({"name": "a thing"})).await.id;
+        let project =
+            make(hub, admin, "/api/v1/projects", json!({"name": "A thing", "slug": format!("p-{key}")}));
+        let project = id(&project.await);
+        let workspaces = format!("/api/v1/projects/{project}/workspaces");
+        let workspace = id(&make(hub, admin, &workspaces, json!({"name": "a thing", "path": "/"})).await);
+        let agent = id(&make(hub, admin, "/api/v1/agents", json!({"name": format!("agent {key}")})).await);
+        Self { key, project, workspace, agent }
+    }
+
+    /// The path with the id of the thing it names, or with another.
+    pub(crate) fn path(&self, route: &str, other: Option<&str>) -> String {
+        let thing = [
+            ("/api/v1/projects/{id}", &self.project),
+            ("/api/v1/agents/{id}", &self.agent),
+            ("/api/v1/api-keys/{id}", &self.key),
+        ];
+        let named = thing.iter().find(|(prefix, _)| route.starts_with(prefix)).map(|(_, id)| id.as_str());
+        match other {
+            // Of a thing within another, only the inner one is exchanged.
+            Some(other) if route.contains("{workspace_id}") => {
+                route.replace("{id}", &self.project).replace("{workspace_id}", other)
+            }
+            Some(other) => route.replace("{id}", other),
+            None => route
+                .replace("{workspace_id}", &self.workspace)
+                .replace("{id}", named.unwrap_or("0197a000-0000-7000-8000-000000000000")),
+        }
+    }
+}

@@ -2,6 +2,8 @@
 
 use domain::accounts::Account;
 use domain::organizations::Organization;
+use domain::projects::Project;
+use domain::workspaces::Workspace;
 use domain::{Id, Timestamp};
 use records::statement::{Command, Query, Text};
 use records::{Db, Error, Result, args, row};
@@ -14,6 +16,7 @@ on_both_engines!(
     audit_rows_outlive_what_they_name,
     deleting_the_successor_only_drops_the_link,
     a_project_outlives_its_organization,
+    workspaces_go_with_their_project,
     words_outside_the_lists_are_refused,
 );
 
@@ -97,19 +100,56 @@ async fn deleting_the_successor_only_drops_the_link(ground: Ground) {
     assert_eq!(left.iter().map(|key| key.link).collect::<Vec<_>>(), [None]);
 }
 
+async fn project(ground: &Ground, org: Id<Organization>, number: u128) -> Project {
+    let project = Project {
+        id: Id::new(Uuid::from_u128(number)),
+        org_id: org,
+        name: "Default".to_owned(),
+        slug: format!("project-{number}"),
+        created_at: NOW,
+        updated_at: NOW,
+    };
+    let added: Result<()> = ground
+        .db
+        .write(project.clone(), |tx, project| Box::pin(records::projects::insert(tx, project)))
+        .await;
+    added.unwrap();
+    project
+}
+
 /// PROJ-02.
 async fn a_project_outlives_its_organization(ground: Ground) {
     let (org, _) = tenant(&ground, 1).await;
-    let added: Result<()> = ground
-        .db
-        .write((), move |tx, ()| {
-            Box::pin(records::projects::insert(tx, Uuid::from_u128(1), org, "default", NOW))
-        })
-        .await;
-    added.unwrap();
+    project(&ground, org, 1).await;
     delete(&ground.db, &DELETE_ORGANIZATION, org.raw()).await.unwrap();
     let orphans = "SELECT count(*) FROM projects WHERE org_id IS NULL";
     assert_eq!(ground.count_behind_its_back(orphans).await, 1);
+}
+
+/// PROJ-05.
+async fn workspaces_go_with_their_project(ground: Ground) {
+    let (org, _) = tenant(&ground, 1).await;
+    let (gone, kept) = (project(&ground, org, 1).await, project(&ground, org, 2).await);
+    for (number, project) in [(1, &gone), (2, &gone), (3, &kept)] {
+        let workspace = Workspace {
+            id: Id::new(Uuid::from_u128(number)),
+            org_id: org,
+            project_id: project.id,
+            name: format!("workspace {number}"),
+            path: "/srv".to_owned(),
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        let added: Result<()> = ground
+            .db
+            .write(workspace, |tx, workspace| Box::pin(records::workspaces::insert(tx, workspace)))
+            .await;
+        added.unwrap();
+    }
+    let deleted: Result<()> =
+        ground.db.write(gone, |tx, gone| Box::pin(records::projects::delete(tx, gone))).await;
+    deleted.unwrap();
+    assert_eq!(ground.count_behind_its_back("SELECT count(*) FROM workspaces").await, 1);
 }
 
 /// IDENT-02, IDENT-03: a typing error in a statement must not become a level nobody knows.

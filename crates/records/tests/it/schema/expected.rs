@@ -32,7 +32,7 @@ pub(super) const COMMON: &[(&str, Null)] =
     &[("id", No), ("metadata", Open), ("created_at", No), ("updated_at", No)];
 
 pub(super) const TABLES: &[ExpectedTable] =
-    &[ACCOUNTS, ORGANIZATIONS, ORGANIZATION_MEMBERS, API_KEYS, AUDIT_LOGS, PROJECTS];
+    &[ACCOUNTS, ORGANIZATIONS, ORGANIZATION_MEMBERS, API_KEYS, AUDIT_LOGS, PROJECTS, WORKSPACES];
 
 const ACCOUNTS: ExpectedTable = ExpectedTable {
     name: "accounts",
@@ -165,4 +165,18 @@ const PROJECTS: ExpectedTable = ExpectedTable {
     foreign_keys: &[("org_id", "organizations", "SET NULL")],
     // PROJ-03
     indexes: &[index("idx_projects_org_id", &["org_id"])],
+};
+
+const WORKSPACES: ExpectedTable = ExpectedTable {
+    name: "workspaces",
+    // PROJ-04
+    columns: &[("project_id", No), ("name", Open), ("path", Open)],
+    foreign_keys: &[
+        // PROJ-05
+        ("project_id", "projects", "CASCADE"),
+        // Ours: whatever a tenant has names its organization.
+        ("org_id", "organizations", "SET NULL"),
+    ],
+    // PROJ-06
+    indexes: &[index("idx_workspaces_project_id", &["project_id"])],
 };
