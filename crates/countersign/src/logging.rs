@@ -21,7 +21,8 @@ pub(crate) fn start(config: &LogConfig) {
 /// A plain level is meant for us: what libraries say at that level may hold what nobody may log.
 fn directives(level: &str) -> String {
     if level.contains(['=', ',']) {
-        return level.to_owned();
+        // This library says the path of every request, whatever somebody wrote into it.
+        return format!("{level},tower_http::csrf=warn");
     }
     let ours = ["countersign", "server", "hub", "records", "coordination", "domain"];
     let ours: Vec<String> = ours.iter().map(|name| format!("{name}={level}")).collect();
@@ -35,6 +36,6 @@ mod tests {
     #[test]
     fn a_plain_level_is_for_our_own_crates() {
         assert!(directives("trace").starts_with("warn,countersign=trace,server=trace"));
-        assert_eq!(directives("info,hyper=debug"), "info,hyper=debug");
+        assert_eq!(directives("info,hyper=debug"), "info,hyper=debug,tower_http::csrf=warn");
     }
 }

@@ -27,6 +27,8 @@ const SECRET_CHARS_MIN: usize = 32;
 const RANDOM_CHARS: usize = 43;
 /// The tests' own client says four lines a request about which connection it takes, and has seen nothing else.
 const CLIENT_POOL: &str = "hyper_util::client::legacy::pool";
+/// Says the path of every request at `trace`. The program never lets it.
+const SAYS_PATHS: &str = "tower_http::csrf";
 
 fn directory() -> Option<&'static Path> {
     static DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
@@ -156,7 +158,8 @@ pub fn log() -> &'static Log {
     });
     INSTALLED.get_or_init(|| {
         let wanted = dynamic_filter_fn(|line, _| {
-            (log.file.is_some() || log.keeping.load(Ordering::Relaxed)) && line.target() != CLIENT_POOL
+            let kept = log.file.is_some() || log.keeping.load(Ordering::Relaxed);
+            kept && line.target() != CLIENT_POOL && !line.target().starts_with(SAYS_PATHS)
         });
         // The thread has the name of the test.
         let layer = tracing_subscriber::fmt::layer()
