@@ -1,31 +1,40 @@
 //! Bodies that are wrong in one known way, on every route that writes: a clear refusal, and nothing changes.
 
 use serde_json::{Value, json};
-use server::routes::listed;
 use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::Backdoor;
-use crate::support::{expect, mint, pointers, refused, send};
+use crate::support::{expect, pointers, refused, send};
+use crate::world::{DOORS, Door, Things};
 
 const JSON: &str = "application/json";
 
-/// The routes that take a body, with one that they accept.
-pub(crate) async fn writes(hub: &TestHub) -> Vec<(&'static str, String, &'static str)> {
-    let key = mint(hub, &hub.admin_key, json!({"name": "to be rotated"})).await;
-    let writes = vec![
-        ("POST", "/api/v1/api-keys".to_owned(), r#"{"name": "ci", "scopes": ["events:read"]}"#),
-        ("PATCH", "/api/v1/settings".to_owned(), r#"{"lock:default_ttl": 40, "lock:max_ttl": 400}"#),
-        ("POST", format!("/api/v1/api-keys/{}/rotate", key.id), "{}"),
-        ("POST", "/api/v1/audit/verification".to_owned(), "{}"),
-    ];
-    let taking = listed().into_iter().filter(|route| !["GET", "DELETE"].contains(&route.method.as_str()));
-    for route in taking {
-        let path = route.path.replace("{id}", &key.id);
-        let known = writes.iter().any(|(method, known, _)| *method == route.method && *known == path);
-        assert!(known, "{} {} takes a body and is not tested here", route.method, route.path);
+/// A route that takes a body, ready to be called: with a body that it accepts.
+pub(crate) struct Write {
+    pub(crate) door: &'static Door,
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) good: String,
+}
+
+/// The routes that take a body, each with things of its own.
+pub(crate) async fn writes(hub: &TestHub) -> Vec<Write> {
+    let mut things = Things::of_default(hub).await;
+    let mut writes = Vec::new();
+    for door in DOORS.iter().filter(|door| door.takes_body()) {
+        let (path, good) = things.call(door).await;
+        things.used_up();
+        writes.push(Write { door, method: door.method, path, good });
     }
     writes
+}
+
+/// One of them.
+pub(crate) async fn write(hub: &TestHub, method: &str, path: &str) -> Write {
+    let found = writes(hub).await.into_iter();
+    let mut found = found.filter(|write| write.method == method && write.door.path == path);
+    found.next().unwrap_or_else(|| panic!("{method} {path} is no row of DOORS that takes a body"))
 }
 
 pub(crate) fn with_body(hub: &TestHub, method: &str, path: &str, body: impl Into<Vec<u8>>) -> RequestBuilder {
@@ -86,7 +95,7 @@ async fn bad_texts_are_refused_by_every_route_and_change_nothing() {
         let backdoor = Backdoor::open(&hub).await;
         let before = backdoor.count("audit_logs").await;
         let settings = expect(hub.admin("GET", "/api/v1/settings"), 200).await;
-        for (method, path, _) in &writes {
+        for Write { method, path, .. } in &writes {
             for (what, text, status, code) in bad_texts() {
                 let answer = send(with_body(&hub, method, path, text)).await;
                 let problem = answer.any_problem();
@@ -99,8 +108,8 @@ async fn bad_texts_are_refused_by_every_route_and_change_nothing() {
         let after = expect(hub.admin("GET", "/api/v1/settings"), 200).await;
         assert_eq!((after.header("etag"), after.json()), (settings.header("etag"), settings.json()));
         // All of it was for the body: each route takes a good one.
-        for (method, path, good) in &writes {
-            let answer = send(with_body(&hub, method, path, *good)).await;
+        for Write { method, path, good, .. } in &writes {
+            let answer = send(with_body(&hub, method, path, good.clone())).await;
             assert!(answer.status.is_success(), "{method} {path}: {}", answer.text());
         }
     })
@@ -112,7 +121,7 @@ async fn bad_texts_are_refused_by_every_route_and_change_nothing() {
 async fn twenty_megabytes_are_refused() {
     on_each_engine(async |hub| {
         let large = vec![b' '; 20_000_000];
-        for (method, path, _) in writes(&hub).await {
+        for Write { method, path, .. } in writes(&hub).await {
             // The last byte that is too many.
             for (bytes, status) in [(1 << 20, 400), ((1 << 20) + 1, 413)] {
                 let answer = send(with_body(&hub, method, &path, vec![b' '; bytes])).await;
@@ -130,12 +139,13 @@ async fn twenty_megabytes_are_refused() {
 #[tokio::test]
 async fn a_body_that_is_not_called_json_is_refused() {
     on_each_engine(async |hub| {
-        for (method, path, good) in writes(&hub).await {
+        for Write { method, path, good, .. } in writes(&hub).await {
             for content_type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""] {
-                let request = hub.admin(method, &path).header("content-type", content_type).body(good);
+                let request =
+                    hub.admin(method, &path).header("content-type", content_type).body(good.clone());
                 refused(request, 415, "UNSUPPORTED_MEDIA_TYPE").await;
             }
-            refused(hub.admin(method, &path).body(good), 415, "UNSUPPORTED_MEDIA_TYPE").await;
+            refused(hub.admin(method, &path).body(good.clone()), 415, "UNSUPPORTED_MEDIA_TYPE").await;
             let request = hub.admin(method, &path).header("content-type", "Application/JSON; charset=utf-8");
             assert!(send(request.body(good)).await.status.is_success(), "{method} {path}");
         }
@@ -185,7 +195,7 @@ async fn refusals_point_at_what_is_wrong() {
             assert_eq!(pointers(&problem), [pointer], "{body}: {problem}");
         }
         // Not because no field takes such a number: because nobody could keep it.
-        for (method, path, _) in writes(&hub).await {
+        for Write { method, path, .. } in writes(&hub).await {
             let body = r#"{"name": "ci", "lock:max_ttl": [0, {"n": -9007199254740993}]}"#;
             let problem = refused(with_body(&hub, method, &path, body), 422, "VALIDATION_FAILED").await;
             assert_eq!(pointers(&problem), ["/lock:max_ttl/1/n"], "{method} {path}");

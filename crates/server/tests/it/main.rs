@@ -8,6 +8,7 @@
 mod audit;
 mod backdoor;
 mod bodies;
+mod credentials;
 mod documents;
 mod events;
 mod exactness;
@@ -24,3 +25,4 @@ mod secrets;
 mod settings;
 mod support;
 mod tampering;
+mod world;
