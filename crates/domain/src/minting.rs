@@ -17,6 +17,8 @@ pub struct MintFacts<'a> {
     pub owner: Id<Account>,
     /// Whether that account belongs to the organization.
     pub owner_is_member: bool,
+    /// Whether the organization is that account's home.
+    pub owner_is_at_home: bool,
     /// Whether that account is an agent that belongs to who asks.
     pub owner_is_minters_agent: bool,
     /// Whether that account has, or ever had, a credential.
@@ -35,6 +37,9 @@ pub enum MintRefusal {
     /// Another person's key, and they have one already.
     #[error("this account has had a credential already: only its owner mints another")]
     NotTheFirst,
+    /// A guest's key: with it, others could be minted for the guest's home.
+    #[error("only an admin of the account's home organization mints its first key")]
+    NotAtHome,
     /// The owner does not belong to the organization.
     #[error("the account is not a member of the organization")]
     NotAMember,
@@ -45,7 +50,8 @@ pub enum MintRefusal {
 
 /// Whether a key with these scopes may be minted.
 pub fn may_mint(facts: &MintFacts<'_>, scopes: Option<&[String]>) -> Result<(), MintRefusal> {
-    if facts.minter != facts.owner && !facts.owner_is_minters_agent {
+    let enrols = facts.minter != facts.owner && !facts.owner_is_minters_agent;
+    if enrols {
         if !facts.minter_is_org_admin {
             return Err(MintRefusal::NotYours);
         }
@@ -55,6 +61,9 @@ pub fn may_mint(facts: &MintFacts<'_>, scopes: Option<&[String]>) -> Result<(), 
     }
     if !facts.owner_is_member {
         return Err(MintRefusal::NotAMember);
+    }
+    if enrols && !facts.owner_is_at_home {
+        return Err(MintRefusal::NotAtHome);
     }
     match (facts.minter_scopes, scopes) {
         (None, _) => Ok(()),
@@ -99,6 +108,7 @@ mod tests {
             minter_scopes: None,
             owner,
             owner_is_member: true,
+            owner_is_at_home: true,
             owner_is_minters_agent: false,
             owner_has_credential: false,
         }
@@ -113,6 +123,10 @@ mod tests {
         assert_eq!(may_mint(&member, None), Err(MintRefusal::NotYours));
         let own = MintFacts { minter_is_org_admin: false, owner_has_credential: true, ..facts(ADMIN) };
         assert_eq!(may_mint(&own, None), Ok(()));
+        let guest = MintFacts { owner_is_at_home: false, ..facts(OTHER) };
+        assert_eq!(may_mint(&guest, None), Err(MintRefusal::NotAtHome));
+        let own_abroad = MintFacts { owner_is_at_home: false, ..facts(ADMIN) };
+        assert_eq!(may_mint(&own_abroad, None), Ok(()));
         let stranger = MintFacts { owner_is_member: false, ..facts(ADMIN) };
         assert_eq!(may_mint(&stranger, None), Err(MintRefusal::NotAMember));
     }

@@ -7,8 +7,9 @@ use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
 use crate::agents::{agent, one, patch};
-use crate::backdoor::{Backdoor, suspend};
+use crate::backdoor::Backdoor;
 use crate::support::{all_items, author, expect, get, id, mint, person, refused};
+use crate::world::set_status;
 
 const KEYS: &str = "/api/v1/api-keys";
 
@@ -128,7 +129,7 @@ async fn without_an_owner_who_may_act_an_agent_may_not_either() {
             expect(me(&hub, &key), 200).await;
             let in_flight = hub.caller(&key).await;
             if how == "suspended" {
-                suspend(&hub, &ann.id).await;
+                set_status(&hub, &hub.admin_key, &ann.id, "suspended").await;
             } else {
                 let leave = format!("DELETE FROM organization_members WHERE account_id = '{}'", ann.id);
                 Backdoor::open(&hub).await.change(&leave).await;
@@ -157,7 +158,7 @@ async fn all_owners_up_the_line_must_be_there() {
         expect(patch(&hub, &hub.admin_key, &lower, &json!({"owner_id": upper["id"]})), 200).await;
         expect(me(&hub, &key), 200).await;
         let in_flight = hub.caller(&key).await;
-        suspend(&hub, &ann.id).await;
+        set_status(&hub, &hub.admin_key, &ann.id, "suspended").await;
         refused(me(&hub, &key), 401, "UNAUTHENTICATED").await;
         assert_nothing_commits(&hub, &in_flight, &lower).await;
         expect(

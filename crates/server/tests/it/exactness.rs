@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use serde_json::json;
 use testkit::{TestHub, on_each_engine, scaled};
 
-use crate::backdoor::suspend;
 use crate::support::{eventually, expect, get, mint, send};
+use crate::world::set_status;
 
 const TASKS: usize = 32;
 /// Keys revoked one after the other, at full scale.
@@ -99,7 +99,10 @@ async fn no_request_passes_after_a_suspension() {
     on_each_engine(async |hub| {
         let key = hub.member(&hub.admin_key, "busy").await;
         let account = get(&hub, &key, "/api/v1/me").await["account"]["id"].as_str().unwrap().to_owned();
-        ends_exactly(&hub, &key, async || suspend(&hub, &account).await).await;
+        ends_exactly(&hub, &key, async || {
+            set_status(&hub, &hub.admin_key, &account, "suspended").await;
+        })
+        .await;
     })
     .await;
 }

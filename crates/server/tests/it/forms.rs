@@ -1,51 +1,42 @@
 //! Bodies that are wrong in one known way, on every route that writes: a clear refusal, and nothing changes.
 
 use serde_json::{Value, json};
-use server::routes::{Listed, Needs, listed};
 use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::Backdoor;
-use crate::support::{PASSWORD, expect, mint, pointers, refused, send};
+use crate::support::{expect, pointers, refused, send};
+use crate::world::{Column, DOORS, Door, Things};
 
 const JSON: &str = "application/json";
 
-/// The routes that take a body, with one that they accept.
-pub(crate) async fn writes(hub: &TestHub) -> Vec<(&'static str, String, &'static str)> {
-    let key = mint(hub, &hub.admin_key, json!({"name": "to be rotated"})).await;
-    let writes = vec![
-        ("POST", "/api/v1/api-keys".to_owned(), r#"{"name": "ci", "scopes": ["events:read"]}"#),
-        ("PATCH", "/api/v1/settings".to_owned(), r#"{"lock:default_ttl": 40, "lock:max_ttl": 400}"#),
-        ("POST", format!("/api/v1/api-keys/{}/rotate", key.id), "{}"),
-        ("POST", "/api/v1/audit/verification".to_owned(), "{}"),
-        (
-            "POST",
-            "/api/v1/auth/login".to_owned(),
-            r#"{"email": "admin@countersign.invalid", "password": "correct horse battery"}"#,
-        ),
-        (
-            "POST",
-            "/api/v1/auth/password".to_owned(),
-            r#"{"current_password": "correct horse battery", "new_password": "correct horse battery"}"#,
-        ),
-        ("POST", "/api/v1/auth/device".to_owned(), "{}"),
-    ];
-    // What the good bodies above speak of.
-    let password = json!({"current_password": PASSWORD, "new_password": PASSWORD});
-    expect(hub.admin("POST", "/api/v1/auth/password").json(&password), 204).await;
-    // A key cannot use what is for logins, and a device code is good once; both are tested with their own kind.
-    let elsewhere = |route: &Listed| {
-        route.is_page || route.needs == Needs::Login || route.path == "/api/v1/auth/device/token"
-    };
-    let taking = listed()
-        .into_iter()
-        .filter(|route| !["GET", "DELETE"].contains(&route.method.as_str()) && !elsewhere(route));
-    for route in taking {
-        let path = route.path.replace("{id}", &key.id);
-        let known = writes.iter().any(|(method, known, _)| *method == route.method && *known == path);
-        assert!(known, "{} {} takes a body and is not tested here", route.method, route.path);
+/// A route that takes a body, ready to be called: with a body that it accepts.
+pub(crate) struct Write {
+    pub(crate) door: &'static Door,
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) good: String,
+}
+
+/// The routes that take a body, each with things of its own.
+pub(crate) async fn writes(hub: &TestHub) -> Vec<Write> {
+    let mut things = Things::of_default(hub).await;
+    let mut writes = Vec::new();
+    // What a key cannot do, and what is good once, is tested with a credential of its own.
+    let is_open = |door: &&Door| door.takes_body() && door.answer(Column::Instance) < 400;
+    for door in DOORS.iter().filter(is_open) {
+        let (path, good) = things.call(door).await;
+        things.used_up();
+        writes.push(Write { door, method: door.method, path, good });
     }
     writes
+}
+
+/// One of them.
+pub(crate) async fn write(hub: &TestHub, method: &str, path: &str) -> Write {
+    let found = writes(hub).await.into_iter();
+    let mut found = found.filter(|write| write.method == method && write.door.path == path);
+    found.next().unwrap_or_else(|| panic!("{method} {path} is no row of DOORS that takes a body"))
 }
 
 pub(crate) fn with_body(hub: &TestHub, method: &str, path: &str, body: impl Into<Vec<u8>>) -> RequestBuilder {
@@ -106,7 +97,7 @@ async fn bad_texts_are_refused_by_every_route_and_change_nothing() {
         let backdoor = Backdoor::open(&hub).await;
         let before = backdoor.count("audit_logs").await;
         let settings = expect(hub.admin("GET", "/api/v1/settings"), 200).await;
-        for (method, path, _) in &writes {
+        for Write { method, path, .. } in &writes {
             for (what, text, status, code) in bad_texts() {
                 let answer = send(with_body(&hub, method, path, text)).await;
                 let problem = answer.any_problem();
@@ -119,8 +110,8 @@ async fn bad_texts_are_refused_by_every_route_and_change_nothing() {
         let after = expect(hub.admin("GET", "/api/v1/settings"), 200).await;
         assert_eq!((after.header("etag"), after.json()), (settings.header("etag"), settings.json()));
         // All of it was for the body: each route takes a good one.
-        for (method, path, good) in &writes {
-            let answer = send(with_body(&hub, method, path, *good)).await;
+        for Write { method, path, good, .. } in &writes {
+            let answer = send(with_body(&hub, method, path, good.clone())).await;
             assert!(answer.status.is_success(), "{method} {path}: {}", answer.text());
         }
     })
@@ -132,7 +123,7 @@ async fn bad_texts_are_refused_by_every_route_and_change_nothing() {
 async fn twenty_megabytes_are_refused() {
     on_each_engine(async |hub| {
         let large = vec![b' '; 20_000_000];
-        for (method, path, _) in writes(&hub).await {
+        for Write { method, path, .. } in writes(&hub).await {
             // The last byte that is too many.
             for (bytes, status) in [(1 << 20, 400), ((1 << 20) + 1, 413)] {
                 let answer = send(with_body(&hub, method, &path, vec![b' '; bytes])).await;
@@ -150,12 +141,13 @@ async fn twenty_megabytes_are_refused() {
 #[tokio::test]
 async fn a_body_that_is_not_called_json_is_refused() {
     on_each_engine(async |hub| {
-        for (method, path, good) in writes(&hub).await {
+        for Write { method, path, good, .. } in writes(&hub).await {
             for content_type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""] {
-                let request = hub.admin(method, &path).header("content-type", content_type).body(good);
+                let request =
+                    hub.admin(method, &path).header("content-type", content_type).body(good.clone());
                 refused(request, 415, "UNSUPPORTED_MEDIA_TYPE").await;
             }
-            refused(hub.admin(method, &path).body(good), 415, "UNSUPPORTED_MEDIA_TYPE").await;
+            refused(hub.admin(method, &path).body(good.clone()), 415, "UNSUPPORTED_MEDIA_TYPE").await;
             let request = hub.admin(method, &path).header("content-type", "Application/JSON; charset=utf-8");
             assert!(send(request.body(good)).await.status.is_success(), "{method} {path}");
         }
@@ -170,8 +162,6 @@ async fn refusals_point_at_what_is_wrong() {
         let keys = |body: Value| (("POST", "/api/v1/api-keys"), body.to_string());
         let settings = |body: Value| (("PATCH", "/api/v1/settings"), body.to_string());
         let verification = |body: Value| (("POST", "/api/v1/audit/verification"), body.to_string());
-        let login = |body: Value| (("POST", "/api/v1/auth/login"), body.to_string());
-        let password = |body: Value| (("POST", "/api/v1/auth/password"), body.to_string());
         let raw = |text: &str| (("POST", "/api/v1/api-keys"), text.to_owned());
         let raw_settings = |text: &str| (("PATCH", "/api/v1/settings"), text.to_owned());
         let cases = [
@@ -200,17 +190,6 @@ async fn refusals_point_at_what_is_wrong() {
             (settings(json!({"approval:on_call": ["me"]})), "/approval:on_call"),
             (raw_settings(r#"{"lock:max_ttl": 9007199254740993}"#), "/lock:max_ttl"),
             (verification(json!({"a/b": 1})), "/a~1b"),
-            (login(json!({"email": "a@b"})), ""),
-            (login(json!({"email": "", "password": "x"})), "/email"),
-            (login(json!({"email": "a@b", "password": ""})), "/password"),
-            (login(json!({"email": "a@b", "password": "x".repeat(257)})), "/password"),
-            (login(json!({"email": "a@b", "password": "x", "organization_id": "home"})), "/organization_id"),
-            (login(json!({"email": "a@b", "password": "x", "remember": true})), "/remember"),
-            (password(json!({"new_password": "too short"})), "/new_password"),
-            (password(json!({"new_password": " ".repeat(20)})), "/new_password"),
-            (password(json!({"new_password": "x".repeat(257)})), "/new_password"),
-            (password(json!({"new_password": "admin@countersign.invalid"})), "/new_password"),
-            (password(json!({"current_password": "", "new_password": PASSWORD})), "/current_password"),
         ];
         for (((method, path), body), pointer) in cases {
             let problem =
@@ -218,7 +197,7 @@ async fn refusals_point_at_what_is_wrong() {
             assert_eq!(pointers(&problem), [pointer], "{body}: {problem}");
         }
         // Not because no field takes such a number: because nobody could keep it.
-        for (method, path, _) in writes(&hub).await {
+        for Write { method, path, .. } in writes(&hub).await {
             let body = r#"{"name": "ci", "lock:max_ttl": [0, {"n": -9007199254740993}]}"#;
             let problem = refused(with_body(&hub, method, &path, body), 422, "VALIDATION_FAILED").await;
             assert_eq!(pointers(&problem), ["/lock:max_ttl/1/n"], "{method} {path}");

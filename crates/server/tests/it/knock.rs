@@ -1,248 +1,95 @@
-//! Every route, knocked on by everybody who may not enter, and by some who may.
+//! Every route, knocked on by everybody who may not enter, and by everybody who may.
 
 use std::time::Duration;
 
-use hub::audit::sealer::seal_all;
-use serde_json::{Value, json};
-use server::routes::{Listed, Needs, listed};
-use testkit::reqwest::RequestBuilder;
-use testkit::{TestHub, on_each_engine};
+use serde_json::json;
+use server::routes::listed;
+use testkit::on_each_engine;
 
-use crate::backdoor::{Backdoor, suspend};
-use crate::support::{PASSWORD, all_items, eventually, expect, get, log_in, mint, send, without_place};
-
-/// A route and how it answers: a stranger from elsewhere; an admin's key with `events:read` only; a plain member;
-/// the owner of another organization; the admin whose things they are.
-const DOORS: &[(&str, &str, [u16; 5])] = &[
-    ("GET", "/healthz", [200, 200, 200, 200, 200]),
-    ("GET", "/readyz", [200, 200, 200, 200, 200]),
-    ("GET", "/metrics", [401, 403, 403, 403, 200]),
-    ("GET", "/errors/{code}", [200, 200, 200, 200, 200]),
-    ("GET", "/api/v1/me", [401, 200, 200, 200, 200]),
-    ("POST", "/api/v1/auth/login", [200, 200, 200, 200, 200]),
-    ("POST", "/api/v1/auth/logout", [401, 409, 409, 409, 409]),
-    ("GET", "/api/v1/auth/sessions", [401, 403, 200, 200, 200]),
-    ("GET", "/api/v1/auth/sessions/{id}", [401, 403, 404, 404, 200]),
-    ("DELETE", "/api/v1/auth/sessions/{id}", [401, 403, 404, 404, 204]),
-    ("POST", "/api/v1/auth/switch", [401, 409, 409, 409, 409]),
-    ("POST", "/api/v1/auth/password", [401, 403, 204, 204, 204]),
-    ("POST", "/api/v1/auth/device", [200, 200, 200, 200, 200]),
-    // Nobody granted it.
-    ("POST", "/api/v1/auth/device/token", [404, 404, 404, 404, 404]),
-    ("GET", "/", [303, 303, 303, 303, 303]),
-    ("GET", "/login", [200, 200, 200, 200, 200]),
-    ("POST", "/login", [303, 303, 303, 303, 303]),
-    ("GET", "/login/once", [200, 200, 200, 200, 200]),
-    ("POST", "/login/once", [404, 404, 404, 404, 404]),
-    ("GET", "/login/device", [303, 409, 409, 409, 409]),
-    ("POST", "/login/device", [303, 409, 409, 409, 409]),
-    ("GET", "/account", [303, 409, 409, 409, 409]),
-    ("POST", "/account/switch", [303, 409, 409, 409, 409]),
-    ("POST", "/account/end", [303, 409, 409, 409, 409]),
-    ("POST", "/account/password", [303, 409, 409, 409, 409]),
-    ("POST", "/account/logout", [303, 409, 409, 409, 409]),
-    ("GET", "/assets/{name}", [200, 200, 200, 200, 200]),
-    ("GET", "/api/v1/api-keys", [401, 403, 200, 200, 200]),
-    ("POST", "/api/v1/api-keys", [401, 403, 201, 201, 201]),
-    ("GET", "/api/v1/api-keys/{id}", [401, 403, 404, 404, 200]),
-    ("DELETE", "/api/v1/api-keys/{id}", [401, 403, 404, 404, 204]),
-    ("POST", "/api/v1/api-keys/{id}/rotate", [401, 403, 404, 404, 201]),
-    ("GET", "/api/v1/settings", [401, 403, 403, 200, 200]),
-    ("PATCH", "/api/v1/settings", [401, 403, 403, 200, 200]),
-    ("GET", "/api/v1/events", [401, 200, 200, 200, 200]),
-    ("GET", "/api/v1/audit", [401, 403, 200, 200, 200]),
-    ("GET", "/api/v1/audit/{id}", [401, 403, 200, 404, 200]),
-    ("GET", "/api/v1/audit/seals", [401, 403, 200, 200, 200]),
-    // A proof holds the row whole, addresses included.
-    ("GET", "/api/v1/audit/{id}/proof", [401, 403, 403, 404, 200]),
-    ("GET", "/api/v1/audit/export", [401, 403, 403, 200, 200]),
-    ("GET", "/api/v1/audit/verification", [401, 403, 200, 200, 200]),
-    ("POST", "/api/v1/audit/verification", [401, 403, 403, 200, 200]),
-];
-
-fn expected(route: &Listed) -> [u16; 5] {
-    let door = DOORS.iter().find(|(method, path, _)| *method == route.method && *path == route.path);
-    door.unwrap_or_else(|| panic!("{} {} has no row in DOORS", route.method, route.path)).2
-}
-
-/// Whether the row agrees with what the table of routes itself says about a stranger, and about a key that may only
-/// read events.
-fn keeps_to(route: &Listed, stranger: u16, narrow: u16) -> bool {
-    // Who is not logged in is led to where they can, by a page.
-    let unknown = if route.is_page { 303 } else { 401 };
-    let let_in = |status| ![401, 403, 409].contains(&status);
-    match route.needs {
-        Needs::Nothing | Needs::LocalOr { strangers: true, .. } => let_in(stranger) && let_in(narrow),
-        Needs::LocalOr { strangers: false, .. } | Needs::Unscoped => (stranger, narrow) == (unknown, 403),
-        Needs::Login => (stranger, narrow) == (unknown, 409),
-        Needs::Key => stranger == unknown && let_in(narrow),
-        Needs::Capability(capability) if capability.as_str() == "events:read" => {
-            (stranger, narrow) == (401, 200)
-        }
-        Needs::Capability(_) => (stranger, narrow) == (401, 403),
-    }
-}
+use crate::backdoor::Backdoor;
+use crate::support::{all_items, expect, get, mint, send};
+use crate::world::doors::{dead, keeps_to};
+use crate::world::{DOORS, Door, Visitor, World};
 
 #[test]
 fn every_route_has_its_row_and_keeps_to_what_it_needs() {
-    let routes = listed();
+    let routes: Vec<_> = listed().into_iter().filter(|route| !route.is_page).collect();
     for route in &routes {
-        let [stranger, narrow, ..] = expected(route);
-        assert!(keeps_to(route, stranger, narrow), "{} {}", route.method, route.path);
+        let door = DOORS.iter().find(|door| door.is(route));
+        let door = door.unwrap_or_else(|| panic!("{} {} has no row in DOORS", route.method, route.path));
+        assert!(keeps_to(route.needs, door), "{door} does not keep to {:?}", route.needs);
+        let parameters = route.path.matches('{').count();
+        assert_eq!(door.names.len(), parameters, "{door} must name what its path names");
+        let writes = !["GET", "DELETE"].contains(&door.method);
+        assert_eq!(door.takes_body(), writes, "{door} needs a body that is right, at least {{}}");
     }
-    assert_eq!(routes.len(), DOORS.len(), "DOORS has rows for routes that are gone");
+    assert_eq!(routes.len(), DOORS.len(), "DOORS has rows for routes that are gone, or two for one");
 }
 
-/// Somebody at the door.
-struct Visitor {
-    name: &'static str,
-    authorization: Option<String>,
-    answers: fn(&Listed) -> u16,
+/// Those who were refused since the records were last looked at, and how they looked then.
+struct Refused {
+    look: String,
+    before: Vec<String>,
+    names: Vec<&'static str>,
 }
 
-fn visitor(name: &'static str, key: &str, answers: fn(&Listed) -> u16) -> Visitor {
-    Visitor { name, authorization: Some(format!("Bearer {key}")), answers }
-}
-
-/// Credentials that open nothing, however they look.
-fn dead(route: &Listed) -> u16 {
-    match route.needs {
-        Needs::Nothing => expected(route)[0],
-        _ if route.is_page => 303,
-        _ => 401,
+impl Refused {
+    async fn start(backdoor: &Backdoor) -> Self {
+        let look = backdoor.tally().await;
+        let before = backdoor.column(&look).await;
+        Self { look, before, names: Vec::new() }
     }
-}
 
-async fn visitors(hub: &TestHub) -> Vec<Visitor> {
-    let admin = &hub.admin_key;
-    let revoked = mint(hub, admin, json!({"name": "revoked"})).await;
-    expect(hub.admin("DELETE", &format!("/api/v1/api-keys/{}", revoked.id)), 204).await;
-    let rotated = mint(hub, admin, json!({"name": "rotated"})).await;
-    expect(hub.admin("POST", &format!("/api/v1/api-keys/{}/rotate", rotated.id)), 201).await;
-    let suspended = hub.member(admin, "sus").await;
-    let account = get(hub, &suspended, "/api/v1/me").await["account"]["id"].as_str().unwrap().to_owned();
-    suspend(hub, &account).await;
-    let narrow = mint(hub, admin, json!({"name": "narrow", "scopes": ["events:read"]})).await;
-    let expired = mint(hub, admin, json!({"name": "expired"})).await;
-    let end = format!("UPDATE api_keys SET expires_at = created_at WHERE id = '{}'", expired.id);
-    Backdoor::open(hub).await.change(&end).await;
-    let nobodys = "csk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-    let odd = |name, authorization: &str| Visitor {
-        name,
-        authorization: Some(authorization.to_owned()),
-        answers: dead,
-    };
-    vec![
-        Visitor { name: "a stranger", authorization: None, answers: |route| expected(route)[0] },
-        odd("a scheme we do not know", "Basic Y3NrOg=="),
-        odd("no key behind the scheme", "Bearer "),
-        visitor("a text that is no key", "csk_nope", dead),
-        visitor("a key nobody has", nobodys, dead),
-        visitor("a revoked key", &revoked.key, dead),
-        visitor("a rotated key", &rotated.key, dead),
-        visitor("an expired key", &expired.key, dead),
-        visitor("a suspended account", &suspended, dead),
-        visitor("a narrow key", &narrow.key, |route| expected(route)[1]),
-        visitor("a member", &hub.member(admin, "plain").await, |route| expected(route)[2]),
-        visitor("another tenant", &hub.tenant("other").await, |route| expected(route)[3]),
-        visitor("the admin", admin, |route| expected(route)[4]),
-    ]
-}
-
-/// The things of the admin that the paths name; each knock gets fresh ones, because some end them.
-struct Things {
-    key: String,
-    row: String,
-    login: String,
-}
-
-impl Things {
-    fn id(&self, route: &Listed) -> &str {
-        match route.path.as_str() {
-            path if path.contains("/audit/") => &self.row,
-            path if path.contains("/auth/") => &self.login,
-            _ => &self.key,
+    /// Nothing has changed since. They are looked at together, because looking takes longer than asking.
+    async fn check(&mut self, backdoor: &Backdoor, door: &Door) {
+        if !self.names.is_empty() {
+            let after = backdoor.column(&self.look).await;
+            assert_eq!(self.before, after, "{door}: refused, and yet it changed something: {:?}", self.names);
+            self.names.clear();
         }
     }
-}
 
-const ADMIN: &str = "admin@countersign.invalid";
-
-async fn things(hub: &TestHub) -> Things {
-    let key = mint(hub, &hub.admin_key, json!({"name": "at the door"})).await;
-    seal_all(&hub.hub).await.unwrap();
-    let mint_row = |row: &Value| row["subject"]["id"] == json!(key.id) && !row["seal"].is_null();
-    let row = eventually("the seal over the mint", async || {
-        let rows = all_items(hub, &hub.admin_key, "/api/v1/audit?action=api_key:minted").await;
-        rows.iter().find(|row| mint_row(row)).map(|row| row["id"].as_str().unwrap().to_owned())
-    })
-    .await;
-    let password = json!({"current_password": PASSWORD, "new_password": PASSWORD});
-    expect(hub.admin("POST", "/api/v1/auth/password").json(&password), 204).await;
-    Things { key: key.id, row, login: log_in(hub, ADMIN).await.id }
-}
-
-/// A request that would be right, if only the caller might make it.
-fn request(hub: &TestHub, route: &Listed, id: &str) -> RequestBuilder {
-    let path = route.path.replace("{id}", id).replace("{code}", "NOT_FOUND").replace("{name}", "app.css");
-    let path =
-        if path == "/login/once" && route.method == "GET" { "/login/once?token=cso_x".into() } else { path };
-    let request = hub.request(&route.method, &path).header("x-forwarded-for", "203.0.113.9");
-    match (route.method.as_str(), route.path.as_str()) {
-        ("POST", "/api/v1/api-keys") => request.json(&json!({"name": "knocked"})),
-        ("POST", "/api/v1/auth/login") => request.json(&json!({"email": ADMIN, "password": PASSWORD})),
-        ("POST", "/api/v1/auth/password") => {
-            request.json(&json!({"current_password": PASSWORD, "new_password": PASSWORD}))
-        }
-        ("POST", "/api/v1/auth/switch") => request.json(&json!({"organization_id": id})),
-        ("POST", "/api/v1/auth/device/token") => request.json(&json!({"device_code": "csd_nope"})),
-        ("POST", "/login") => request.form(&[("email", ADMIN), ("password", PASSWORD)]),
-        ("POST", "/login/once") => request.form(&[("token", "cso_nope")]),
-        ("POST", "/login/device") => request.form(&[("code", "AAAA-AAAA"), ("answer", "allow")]),
-        ("POST", "/account/switch") => request.form(&[("organization_id", id)]),
-        ("POST", "/account/end") => request.form(&[("login_session_id", id)]),
-        ("POST", "/account/password") => request.form(&[("new_password", PASSWORD)]),
-        ("POST", "/account/logout") => request.form(&[("", ""); 0]),
-        ("PATCH", "/api/v1/settings") => request.json(&json!({"lock:max_queue_depth": 7})),
-        _ => request,
+    /// Something is about to change, or has.
+    async fn look_again(&mut self, backdoor: &Backdoor) {
+        self.before = backdoor.column(&self.look).await;
     }
+}
+
+async fn knock(world: &mut World<'_>, door: &Door, visitors: &[Visitor], dead: u16, refused: &mut Refused) {
+    // Made before anybody is looked at.
+    world.call(door).await;
+    refused.look_again(&world.backdoor).await;
+    for visitor in visitors {
+        let Some(wanted) = door.answer_to(visitor, dead) else { continue };
+        if wanted < 400 {
+            refused.check(&world.backdoor, door).await;
+        }
+        let request = world.call(door).await;
+        let answer = send(visitor.ask(request)).await;
+        let who = format!("{} at {door}", visitor.name);
+        assert_eq!(answer.status.as_u16(), wanted, "{who}: {}", answer.text());
+        if wanted >= 400 {
+            answer.any_problem();
+            refused.names.push(visitor.name);
+        } else if !door.is_read() {
+            world.things.used_up();
+            world.call(door).await;
+            refused.look_again(&world.backdoor).await;
+        }
+    }
+    refused.check(&world.backdoor, door).await;
 }
 
 #[tokio::test]
 async fn everybody_gets_exactly_what_the_route_needs() {
     on_each_engine(async |hub| {
-        let visitors = visitors(&hub).await;
-        let backdoor = Backdoor::open(&hub).await;
-        expect(hub.admin("POST", "/api/v1/audit/verification"), 200).await;
-        for route in listed() {
-            let things = things(&hub).await;
-            let id = things.id(&route);
-            for visitor in &visitors {
-                let before = backdoor.count("audit_logs").await;
-                let mut request = request(&hub, &route, id);
-                if visitor.name == "another tenant" && route.path.ends_with("/verification") {
-                    // Each organization has a check of its own, and this one has had none.
-                    let check = hub.request("POST", "/api/v1/audit/verification");
-                    let key = visitor.authorization.clone().unwrap();
-                    expect(check.header("authorization", key), 200).await;
-                }
-                if let Some(authorization) = &visitor.authorization {
-                    request = request.header("authorization", authorization);
-                }
-                let answer = send(request).await;
-                let found = answer.status.as_u16();
-                let who = format!("{} at {} {}", visitor.name, route.method, route.path);
-                assert_eq!(found, (visitor.answers)(&route), "{who}: {}", answer.text());
-                if found >= 400 && !route.is_page {
-                    answer.any_problem();
-                }
-                if route.is_page && found != 303 && !route.path.starts_with("/assets/") {
-                    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{who}");
-                }
-                if found >= 400 {
-                    assert_eq!(backdoor.count("audit_logs").await, before, "{who} changed something");
-                }
-            }
+        let mut world = World::new(&hub).await;
+        let visitors = world.visitors.clone();
+        let mut refused = Refused::start(&world.backdoor).await;
+        let routes = listed();
+        for door in DOORS {
+            let route = routes.iter().find(|route| door.is(route)).unwrap();
+            knock(&mut world, door, &visitors, dead(route.needs, door), &mut refused).await;
         }
     })
     .await;
@@ -262,52 +109,6 @@ async fn a_key_ends_at_its_hour() {
         let path = format!("/api/v1/api-keys/{}/rotate", key.id);
         let problem = send(hub.admin("POST", &path)).await.problem(409, "INVALID_STATE");
         assert_eq!(problem["state"], "ended");
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn what_another_tenant_has_does_not_exist() {
-    on_each_engine(async |hub| {
-        let theirs = hub.tenant("other").await;
-        let things = things(&hub).await;
-        for route in listed().iter().filter(|route| route.path.contains("{id}")) {
-            let id = things.id(route);
-            let nothing = "0197a000-0000-7000-8000-000000000000";
-            let [existing, missing] = [id, nothing].map(|id| request(&hub, route, id));
-            let existing = send(existing.bearer_auth(&theirs)).await.problem(404, "NOT_FOUND");
-            let missing = send(missing.bearer_auth(&theirs)).await.problem(404, "NOT_FOUND");
-            assert_eq!(without_place(&existing), without_place(&missing), "{} {}", route.method, route.path);
-            // What is no id at all is nothing either.
-            let odd = request(&hub, route, "%00").bearer_auth(&theirs);
-            send(odd).await.problem(404, "NOT_FOUND");
-        }
-        expect(hub.admin("GET", &format!("/api/v1/api-keys/{}", things.key)), 200).await;
-        for path in ["/api/v1/api-keys", "/api/v1/audit"] {
-            let listed = all_items(&hub, &theirs, path).await;
-            let text = serde_json::to_string(&listed).unwrap();
-            assert!(!text.contains(&things.key) && !text.contains(&things.row), "{text}");
-        }
-    })
-    .await;
-}
-
-/// Whether an account of another organization exists is nobody's business.
-#[tokio::test]
-async fn accounts_and_organizations_of_others_answer_like_none() {
-    on_each_engine(async |hub| {
-        let theirs = get(&hub, &hub.tenant("other").await, "/api/v1/me").await;
-        let nothing = json!("0197a000-0000-7000-8000-000000000000");
-        for (field, existing) in
-            [("account_id", &theirs["account"]["id"]), ("organization_id", &theirs["organization"]["id"])]
-        {
-            let ask = async |id: &Value| {
-                let body = json!({"name": "spy", field: id});
-                let problem = send(hub.admin("POST", "/api/v1/api-keys").json(&body)).await.any_problem();
-                without_place(&problem)
-            };
-            assert_eq!(ask(existing).await, ask(&nothing).await, "{field}");
-        }
     })
     .await;
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{TestHub, on_each_engine};
 
-use crate::backdoor::{Backdoor, suspend};
+use crate::backdoor::Backdoor;
 use crate::support::{
     Answer, PASSWORD, all_items, cookie, enrolled, eventually, expect, get, log_in, mint, refused, send,
     without_place,
 };
+use crate::world::set_status;
 
 fn attempt(hub: &TestHub, body: Value) -> testkit::reqwest::RequestBuilder {
     hub.request("POST", "/api/v1/auth/login").json(&body)
@@ -95,7 +96,7 @@ async fn whoever_may_not_log_in_is_told_the_same_for_the_same_work() {
         let bob = enrolled(&hub, "bob").await;
         let sue = enrolled(&hub, "sue").await;
         let me = log_in(&hub, &sue).await;
-        suspend(&hub, me.body["account"]["id"].as_str().unwrap()).await;
+        set_status(&hub, &hub.admin_key, me.body["account"]["id"].as_str().unwrap(), "suspended").await;
         hub.member(&hub.admin_key, "without").await;
         let elsewhere =
             get(&hub, &hub.tenant("other").await, "/api/v1/me").await["organization"]["id"].clone();

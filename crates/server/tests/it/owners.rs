@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use testkit::on_each_engine;
 
 use crate::agents::{PATH, agent, one, patch};
-use crate::backdoor::suspend;
 use crate::support::{author, expect, get, mint, person, pointers, refused, send, without_place};
+use crate::world::set_status;
 
 #[tokio::test]
 async fn only_owner_and_admin_change_an_agent() {
@@ -68,7 +68,7 @@ async fn a_new_owner_must_be_able_to_answer() {
         };
         assert_eq!(asked(&stranger).await, asked(&nobody).await, "who is elsewhere is nobody here");
         let gone = author(&hub, "gone").await;
-        suspend(&hub, &gone.id).await;
+        set_status(&hub, &hub.admin_key, &gone.id, "suspended").await;
         assert_eq!(asked(&json!(gone.id)).await, asked(&nobody).await);
         let itself = asked(&agent["id"]).await;
         assert!(itself["errors"][0]["detail"].as_str().unwrap().contains("itself"), "{itself}");

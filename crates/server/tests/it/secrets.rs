@@ -1,10 +1,12 @@
 //! Nothing that was sent in confidence is in the log, at any level (DECISIONS 27).
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::watch::log;
 use testkit::{TestHub, on_each_engine};
 
 use crate::support::{Minted, cookie, enrolled, eventually, expect, get, log_in, mint, minted, send};
+use crate::world::things::with_ids;
+use crate::world::{DOORS, Door, Things};
 
 /// Marks that are sent in every place where a client can put text.
 const MARKS: &[&str] = &[
@@ -78,6 +80,36 @@ async fn send_marks(hub: &TestHub) {
     for request in requests {
         send(request).await;
     }
+    let mut things = Things::of_default(hub).await;
+    for door in DOORS {
+        let (path, body) = things.call(door).await;
+        things.used_up();
+        for (path, body) in marked_calls(door, &path, &body) {
+            let request = marked(door.method, &path);
+            send(match body {
+                Some(body) => request.json(&body),
+                None => request,
+            })
+            .await;
+        }
+    }
+}
+
+/// Calls of a route with a mark in every place that it reads.
+fn marked_calls(door: &Door, path: &str, body: &str) -> Vec<(String, Option<Value>)> {
+    let good = (!body.is_empty()).then(|| serde_json::from_str::<Value>(body).unwrap());
+    let names = door.names.iter().map(|_| "mark-in-the-path".to_owned()).collect::<Vec<_>>();
+    let mut calls = vec![
+        (format!("{path}?mark-in-the-query=mark-in-the-query"), good.clone()),
+        (with_ids(door, &names), good.clone()),
+    ];
+    let fields = good.iter().flat_map(|good| good.as_object().unwrap().keys());
+    for field in fields.map(String::as_str).chain(["mark-in-the-body"]) {
+        let mut marked = good.clone().unwrap_or_else(|| json!({}));
+        marked[field] = json!("mark-in-the-body");
+        calls.push((path.to_owned(), Some(marked)));
+    }
+    calls
 }
 
 /// Mints, uses, rotates and revokes; every key there was.

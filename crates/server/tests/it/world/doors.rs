@@ -1,0 +1,319 @@
+//! The one table of what every route answers to everybody. A route that is not here fails the tests.
+
+use server::routes::{Listed, Needs};
+
+use super::Visitor;
+
+/// Who the columns of the table are, from those who may least to those who may most, and last an outsider.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Column {
+    /// Without a credential, from elsewhere.
+    Stranger,
+    /// The instance admin's key with `events:read` only.
+    Narrow,
+    /// An agent of the author's, with the scopes agents usually get.
+    Agent,
+    /// A member without roles.
+    Member,
+    /// A member with the role `author`.
+    Author,
+    /// A member with the role `reviewer`.
+    Reviewer,
+    /// An admin of the organization, not of the instance.
+    Admin,
+    /// The owner of the organization, who also runs the instance, and whose things are named.
+    Instance,
+    /// The owner of another organization.
+    Other,
+}
+
+/// A route, a call of it that would be right if only the caller might make it, and what everybody gets.
+pub(crate) struct Door {
+    pub(crate) method: &'static str,
+    /// As the table of routes has it.
+    pub(crate) path: &'static str,
+    /// What stands in the path for each parameter. `$…` is a fresh thing of the organization (`things.rs`).
+    pub(crate) names: &'static [&'static str],
+    /// A body that is right; empty where the route takes none.
+    pub(crate) body: &'static str,
+    /// The status for each column. What opens nothing (revoked, suspended, …) follows from what the route needs.
+    answers: [u16; 9],
+    /// What those who come with a login get, where that is not what their column says; `LEAVES` where the call ends
+    /// the login itself, which is tested with logins of its own.
+    login: Option<u16>,
+}
+
+/// The call ends the login it is made with.
+const LEAVES: u16 = 0;
+
+impl Door {
+    pub(crate) fn answer(&self, column: Column) -> u16 {
+        self.answers[column as usize]
+    }
+
+    /// What this visitor gets; none if the visitor must not come.
+    pub(crate) fn answer_to(&self, visitor: &Visitor, dead: u16) -> Option<u16> {
+        let usual = visitor.column.map_or(dead, |column| self.answer(column));
+        let wanted = if visitor.is_login() { self.login.unwrap_or(usual) } else { usual };
+        (wanted != LEAVES).then_some(wanted)
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        self.method == "GET"
+    }
+
+    pub(crate) fn takes_body(&self) -> bool {
+        !self.body.is_empty()
+    }
+
+    pub(crate) fn is(&self, route: &Listed) -> bool {
+        self.method == route.method && self.path == route.path
+    }
+}
+
+impl std::fmt::Display for Door {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+/// What a dead credential gets.
+pub(crate) fn dead(needs: Needs, door: &Door) -> u16 {
+    if needs == Needs::Nothing { door.answer(Column::Stranger) } else { 401 }
+}
+
+/// Whether the row agrees with what the table of routes says about a stranger, and about a key that may only read
+/// events.
+pub(crate) fn keeps_to(needs: Needs, door: &Door) -> bool {
+    let (stranger, narrow) = (door.answer(Column::Stranger), door.answer(Column::Narrow));
+    let is_let_in = |status: u16| ![401, 403, 409].contains(&status);
+    match needs {
+        Needs::Nothing | Needs::LocalOr { strangers: true, .. } => is_let_in(stranger) && is_let_in(narrow),
+        Needs::LocalOr { strangers: false, .. } | Needs::Unscoped => (stranger, narrow) == (401, 403),
+        Needs::Login => (stranger, narrow) == (401, 409),
+        // Whose the thing is decides the use case.
+        Needs::Key => stranger == 401,
+        Needs::Capability(capability) if capability.as_str() == "events:read" => {
+            (stranger, narrow) == (401, 200)
+        }
+        Needs::Capability(_) => (stranger, narrow) == (401, 403),
+    }
+}
+
+const fn door(
+    method: &'static str,
+    path: &'static str,
+    names: &'static [&'static str],
+    body: &'static str,
+    answers: [u16; 9],
+) -> Door {
+    Door { method, path, names, body, answers, login: None }
+}
+
+/// One that asks for a login: a key of whatever kind is the wrong kind of credential.
+const fn for_logins(method: &'static str, path: &'static str, body: &'static str, login: u16) -> Door {
+    let answers = [401, 409, 409, 409, 409, 409, 409, 409, 409];
+    Door { method, path, names: &[], body, answers, login: Some(login) }
+}
+
+/// Everybody may.
+const OPEN: [u16; 9] = [200; 9];
+/// Whoever has a key may.
+const KEY: [u16; 9] = [401, 200, 200, 200, 200, 200, 200, 200, 200];
+/// Every member may read it, each tenant its own.
+const MEMBERS: [u16; 9] = [401, 403, 403, 200, 200, 200, 200, 200, 200];
+/// Every member may read it, and for others it does not exist.
+const MEMBERS_ONE: [u16; 9] = [401, 403, 403, 200, 200, 200, 200, 200, 404];
+/// Admins may, each of their own organization.
+const ADMINS: [u16; 9] = [401, 403, 403, 403, 403, 403, 200, 200, 200];
+/// Admins may, and for others it does not exist.
+const ADMINS_ONE: [u16; 9] = [401, 403, 403, 403, 403, 403, 200, 200, 404];
+/// Authors and admins may make one, each in their own organization.
+const AUTHORS_MAKE: [u16; 9] = [401, 403, 403, 403, 201, 403, 201, 201, 201];
+/// Authors and admins may, and for others it does not exist.
+const AUTHORS_ONE: [u16; 9] = [401, 403, 403, 403, 200, 403, 200, 200, 404];
+/// Authors and admins may end it, and for others it does not exist.
+const AUTHORS_END: [u16; 9] = [401, 403, 403, 403, 204, 403, 204, 204, 404];
+/// Admins may end it, and for others it does not exist.
+const ADMINS_END: [u16; 9] = [401, 403, 403, 403, 403, 403, 204, 204, 404];
+/// Whoever it was sent to may, and for others it does not exist.
+const RECEIVER: [u16; 9] = [401, 403, 403, 404, 404, 404, 404, 200, 404];
+
+pub(crate) const DOORS: &[Door] = &[
+    door("GET", "/healthz", &[], "", OPEN),
+    door("GET", "/readyz", &[], "", OPEN),
+    // Of the whole instance, so a tenant's admin does not see them.
+    door("GET", "/metrics", &[], "", [401, 403, 403, 403, 403, 403, 403, 200, 403]),
+    door("GET", "/errors/{code}", &["NOT_FOUND"], "", OPEN),
+    door("GET", "/api/v1/me", &[], "", KEY),
+    door("GET", "/api/v1/accounts", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/accounts",
+        &[],
+        r#"{"email": "$fresh@example.org", "display_name": "Fay", "roles": ["dba"], "manager_id": "$maker"}"#,
+        // Another tenant's manager is none here.
+        [401, 403, 403, 403, 403, 403, 201, 201, 422],
+    ),
+    door("GET", "/api/v1/accounts/{id}", &["$member"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/accounts/{id}", &["$member"], r#"{"display_name": "Fay II"}"#, ADMINS_ONE),
+    door("GET", "/api/v1/organizations", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/organizations",
+        &[],
+        r#"{"name": "$fresh", "slug": "$fresh"}"#,
+        [401, 403, 403, 403, 403, 403, 403, 201, 403],
+    ),
+    door("GET", "/api/v1/organizations/{id}", &["$org"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/organizations/{id}", &["$org"], r#"{"gitea_org_name": "$fresh"}"#, ADMINS_ONE),
+    door(
+        "POST",
+        "/api/v1/organizations/{id}/transfer-ownership",
+        &["$org"],
+        r#"{"account_id": "$member"}"#,
+        [401, 403, 403, 403, 403, 403, 403, 200, 404],
+    ),
+    door("GET", "/api/v1/organizations/{id}/members", &["$org"], "", MEMBERS_ONE),
+    door(
+        "POST",
+        "/api/v1/organizations/{id}/members",
+        &["$org"],
+        r#"{"account_id": "$outsider", "membership_level": "member", "roles": ["dba"], "manager_id": "$maker"}"#,
+        [401, 403, 403, 403, 403, 403, 201, 201, 404],
+    ),
+    door("GET", "/api/v1/organizations/{id}/members/{account_id}", &["$org", "$member"], "", MEMBERS_ONE),
+    door(
+        "PATCH",
+        "/api/v1/organizations/{id}/members/{account_id}",
+        &["$org", "$member"],
+        r#"{"roles": ["dba", "reviewer"], "manager_id": "$maker"}"#,
+        ADMINS_ONE,
+    ),
+    door(
+        "DELETE",
+        "/api/v1/organizations/{id}/members/{account_id}",
+        &["$org", "$member"],
+        "",
+        [401, 403, 403, 403, 403, 403, 204, 204, 404],
+    ),
+    door("GET", "/api/v1/invitations", &[], "", MEMBERS),
+    door("GET", "/api/v1/invitations/{id}", &["$sent"], "", [401, 403, 403, 404, 404, 404, 200, 200, 404]),
+    door("POST", "/api/v1/invitations/{id}/accept", &["$received"], "{}", RECEIVER),
+    door("POST", "/api/v1/invitations/{id}/decline", &["$received"], "{}", RECEIVER),
+    door("DELETE", "/api/v1/invitations/{id}", &["$sent"], "", ADMINS_ONE),
+    door("GET", "/api/v1/api-keys", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/api-keys",
+        &[],
+        r#"{"name": "ci", "scopes": ["events:read"]}"#,
+        [401, 403, 403, 201, 201, 201, 201, 201, 201],
+    ),
+    door("GET", "/api/v1/api-keys/{id}", &["$key"], "", [401, 403, 403, 404, 404, 404, 200, 200, 404]),
+    door("DELETE", "/api/v1/api-keys/{id}", &["$key"], "", [401, 403, 403, 404, 404, 404, 204, 204, 404]),
+    // An admin sees and ends the owner's key, and gets none that acts as the owner.
+    door(
+        "POST",
+        "/api/v1/api-keys/{id}/rotate",
+        &["$key"],
+        "{}",
+        [401, 403, 403, 404, 404, 404, 403, 201, 404],
+    ),
+    door("GET", "/api/v1/settings", &[], "", ADMINS),
+    door("PATCH", "/api/v1/settings", &[], r#"{"lock:default_ttl": 40, "lock:max_ttl": 400}"#, ADMINS),
+    door("GET", "/api/v1/events", &[], "", KEY),
+    door("GET", "/api/v1/audit", &[], "", MEMBERS),
+    door("GET", "/api/v1/audit/{id}", &["$row"], "", MEMBERS_ONE),
+    door("GET", "/api/v1/audit/seals", &[], "", MEMBERS),
+    // A proof holds the row whole, addresses included.
+    door("GET", "/api/v1/audit/{id}/proof", &["$row"], "", ADMINS_ONE),
+    door("GET", "/api/v1/audit/export", &[], "", ADMINS),
+    door("GET", "/api/v1/audit/verification", &[], "", MEMBERS),
+    door("POST", "/api/v1/audit/verification", &[], "{}", ADMINS),
+    door(
+        "POST",
+        "/api/v1/auth/login",
+        &[],
+        r#"{"email": "$email", "password": "correct horse battery"}"#,
+        OPEN,
+    ),
+    for_logins("POST", "/api/v1/auth/logout", "{}", LEAVES),
+    door("GET", "/api/v1/auth/sessions", &[], "", MEMBERS),
+    door("GET", "/api/v1/auth/sessions/{id}", &["$login"], "", [401, 403, 403, 404, 404, 404, 404, 200, 404]),
+    door(
+        "DELETE",
+        "/api/v1/auth/sessions/{id}",
+        &["$login"],
+        "",
+        [401, 403, 403, 404, 404, 404, 404, 204, 404],
+    ),
+    for_logins("POST", "/api/v1/auth/switch", r#"{"organization_id": "$org"}"#, 200),
+    door("POST", "/api/v1/auth/device", &[], "{}", OPEN),
+    // Nobody granted it.
+    door("POST", "/api/v1/auth/device/token", &[], r#"{"device_code": "csd_nope"}"#, [404; 9]),
+    door("GET", "/api/v1/projects", &[], "", MEMBERS),
+    door("POST", "/api/v1/projects", &[], r#"{"name": "K", "slug": "$fresh"}"#, AUTHORS_MAKE),
+    door("GET", "/api/v1/projects/{id}", &["$project"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/projects/{id}", &["$project"], r#"{"name": "Renamed"}"#, AUTHORS_ONE),
+    door("DELETE", "/api/v1/projects/{id}", &["$project"], "", AUTHORS_END),
+    door("GET", "/api/v1/projects/{id}/workspaces", &["$project"], "", MEMBERS_ONE),
+    door(
+        "POST",
+        "/api/v1/projects/{id}/workspaces",
+        &["$project"],
+        r#"{"name": "$fresh", "path": "/srv"}"#,
+        [401, 403, 403, 403, 201, 403, 201, 201, 404],
+    ),
+    door(
+        "GET",
+        "/api/v1/projects/{id}/workspaces/{workspace_id}",
+        &["$project", "$workspace"],
+        "",
+        MEMBERS_ONE,
+    ),
+    door(
+        "PATCH",
+        "/api/v1/projects/{id}/workspaces/{workspace_id}",
+        &["$project", "$workspace"],
+        r#"{"path": "/home"}"#,
+        AUTHORS_ONE,
+    ),
+    door(
+        "DELETE",
+        "/api/v1/projects/{id}/workspaces/{workspace_id}",
+        &["$project", "$workspace"],
+        "",
+        AUTHORS_END,
+    ),
+    door("GET", "/api/v1/agents", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/agents",
+        &[],
+        r#"{"name": "$fresh", "labels": {"a": "b"}, "config": {"c": [1]}}"#,
+        AUTHORS_MAKE,
+    ),
+    door("GET", "/api/v1/agents/{id}", &["$agent"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/agents/{id}", &["$agent"], r#"{"max_tasks": 7}"#, ADMINS_ONE),
+    door("DELETE", "/api/v1/agents/{id}", &["$agent"], "", ADMINS_END),
+    // Only the agent and its owner say that it lives.
+    door(
+        "POST",
+        "/api/v1/agents/{id}/heartbeat",
+        &["$agent"],
+        r#"{"health": {"load": 0.5}}"#,
+        [401, 403, 403, 403, 403, 403, 403, 200, 404],
+    ),
+    door("POST", "/api/v1/agents/{id}/drain", &["$agent"], "{}", ADMINS_ONE),
+    door("POST", "/api/v1/agents/{id}/resume", &["$agent"], "{}", ADMINS_ONE),
+    // Last: it ends the other logins of whoever asks.
+    Door {
+        method: "POST",
+        path: "/api/v1/auth/password",
+        names: &[],
+        body: r#"{"current_password": "correct horse battery", "new_password": "correct horse battery"}"#,
+        answers: [401, 403, 403, 204, 204, 204, 204, 204, 204],
+        login: Some(LEAVES),
+    },
+];

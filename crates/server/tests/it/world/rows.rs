@@ -1,0 +1,60 @@
+//! Rows that no route makes yet, written behind the hub's back.
+
+use domain::secrets::SecretKind;
+use testkit::TestHub;
+
+use super::id_in;
+use crate::backdoor::Backdoor;
+use crate::support::get;
+
+/// An agent of the owner of a key, without a credential; its account.
+pub(crate) async fn agent(hub: &TestHub, backdoor: &Backdoor, owner_key: &str, name: &str) -> String {
+    let me = get(hub, owner_key, "/api/v1/me").await;
+    let (owner, org) = (id_in(&me["account"], "id"), id_in(&me["organization"], "id"));
+    let (id, seat) = (hub.hub.ids.fresh(), hub.hub.ids.fresh());
+    // Times come from the owner's row, so that one text serves both engines.
+    let text = format!(
+        "INSERT INTO accounts
+             (id, email, display_name, access_level, status, home_org_id, created_at, updated_at)
+         SELECT '{id}', '{id}@agents.example', '{name}', 'service', 'active', '{org}', created_at, created_at
+         FROM accounts WHERE id = '{owner}';
+         INSERT INTO organization_members
+             (id, org_id, account_id, membership_level, created_at, updated_at)
+         SELECT '{seat}', '{org}', '{id}', 'member', created_at, created_at
+         FROM accounts WHERE id = '{owner}';
+         INSERT INTO agents
+             (id, org_id, owner_id, name, description, max_tasks, labels, config, draining, created_at, updated_at)
+         SELECT '{id}', '{org}', '{owner}', '{name}', '', 1, '{{}}', '{{}}', false, created_at, created_at
+         FROM accounts WHERE id = '{owner}'",
+    );
+    backdoor.run(&text).await;
+    id.to_string()
+}
+
+/// A login of an account in an organization; its token.
+pub(crate) async fn login(backdoor: &Backdoor, org: &str, account: &str) -> String {
+    let secret = hub::ids::secret(SecretKind::Login).unwrap();
+    testkit::watch::secret(secret.expose());
+    let id = uuid::Uuid::from_bytes(hub::ids::random().unwrap());
+    let text = format!(
+        "INSERT INTO login_sessions
+             (id, org_id, account_id, minted_by, token_hash, method, last_active_at, expires_at, created_at,
+              updated_at)
+         SELECT '{id}', '{org}', '{account}', '{account}', {hash}, 'password', created_at, {tomorrow},
+                created_at, created_at
+         FROM accounts WHERE id = '{account}'",
+        hash = backdoor.bytes(&secret.hash()),
+        tomorrow = backdoor.a_day_after("created_at"),
+    );
+    backdoor.change(&text).await;
+    secret.expose().to_owned()
+}
+
+/// A password of an account that nobody knows.
+pub(crate) async fn password(backdoor: &Backdoor, account: &str) {
+    let text = format!(
+        "INSERT INTO passwords (account_id, hash, set_by, created_at, updated_at)
+         SELECT id, 'unknown', id, created_at, created_at FROM accounts WHERE id = '{account}'"
+    );
+    backdoor.change(&text).await;
+}

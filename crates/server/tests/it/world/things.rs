@@ -1,0 +1,214 @@
+//! The things that paths and bodies name as `$…`, made when they are first needed.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hub::audit::sealer::seal_all;
+use serde_json::{Value, json};
+use testkit::TestHub;
+
+use super::doors::Door;
+use super::rows;
+use crate::backdoor::Backdoor;
+use crate::support::{PASSWORD, all_items, eventually, expect, get, mint};
+
+/// Every name. The longer of two that begin alike must come first.
+const NAMES: &[&str] = &[
+    "$fresh",
+    "$maker",
+    "$org",
+    "$member",
+    "$outsider",
+    "$key",
+    "$sent",
+    "$received",
+    "$row",
+    "$email",
+    "$login",
+    "$project",
+    "$workspace",
+    "$agent",
+];
+/// What no call ends.
+const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
+
+/// The things of one organization.
+pub(crate) struct Things<'h> {
+    hub: &'h TestHub,
+    /// Whose they are: the owner.
+    pub(crate) maker: String,
+    /// An admin who is no instance admin, because those do not invite.
+    inviter: String,
+    made: HashMap<&'static str, String>,
+}
+
+/// A text that nobody has used.
+pub(crate) fn fresh() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    format!("fresh-{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+pub(crate) fn id_in(body: &Value, name: &str) -> String {
+    body[name].as_str().unwrap_or_else(|| panic!("no {name} in {body}")).to_owned()
+}
+
+impl<'h> Things<'h> {
+    pub(crate) fn of(hub: &'h TestHub, maker: &str, inviter: &str) -> Self {
+        Self { hub, maker: maker.to_owned(), inviter: inviter.to_owned(), made: HashMap::new() }
+    }
+
+    /// Those of organization `default`, with an inviter of their own.
+    pub(crate) async fn of_default(hub: &'h TestHub) -> Self {
+        let inviter = hub.member_with(&hub.admin_key, &fresh(), &["admin"]).await;
+        Self::of(hub, &hub.admin_key, &inviter)
+    }
+
+    /// The thing of this name; whatever is no name stands for itself.
+    pub(crate) async fn get(&mut self, name: &str) -> String {
+        let Some(name) = NAMES.iter().find(|known| **known == name) else { return name.to_owned() };
+        if *name == "$fresh" {
+            return fresh();
+        }
+        if let Some(made) = self.made.get(name) {
+            return made.clone();
+        }
+        let made = self.make(name).await;
+        self.made.insert(name, made.clone());
+        made
+    }
+
+    /// Forgets what a call may have ended, so that the next one gets fresh ones.
+    pub(crate) fn used_up(&mut self) {
+        self.made.retain(|name, _| LASTING.contains(name));
+    }
+
+    /// The text with every name replaced; the same name is the same thing throughout.
+    pub(crate) async fn fill(&mut self, text: &str) -> String {
+        let mut filled = text.to_owned();
+        for name in NAMES {
+            if filled.contains(name) {
+                filled = filled.replace(name, &self.get(name).await);
+            }
+        }
+        filled
+    }
+
+    /// The path and the body of a call that is right.
+    pub(crate) async fn call(&mut self, door: &Door) -> (String, String) {
+        let mut ids = Vec::new();
+        for name in door.names {
+            ids.push(self.get(name).await);
+        }
+        (with_ids(door, &ids), self.fill(door.body).await)
+    }
+
+    async fn post(&self, key: &str, path: &str, body: Value, status: u16) -> Value {
+        expect(self.hub.request("POST", path).bearer_auth(key).json(&body), status).await.json()
+    }
+
+    async fn me(&self) -> Value {
+        get(self.hub, &self.maker, "/api/v1/me").await
+    }
+
+    async fn make(&mut self, name: &str) -> String {
+        match name {
+            "$maker" => id_in(&self.me().await["account"], "id"),
+            "$org" => id_in(&self.me().await["organization"], "id"),
+            "$member" => {
+                let body = json!({"email": format!("{}@example.org", fresh()), "display_name": "Fay"});
+                id_in(&self.post(&self.maker, "/api/v1/accounts", body, 201).await, "id")
+            }
+            "$outsider" => self.outsider().await,
+            "$key" => mint(self.hub, &self.maker, json!({"name": "at the door"})).await.id,
+            "$sent" => {
+                let guest = fresh();
+                self.hub.tenant(&guest).await;
+                self.invited(&self.inviter, &format!("owner@{guest}.example")).await
+            }
+            "$received" => {
+                let host = self.hub.tenant(&fresh()).await;
+                let email = self.invitable().await;
+                self.invited(&host, &email).await
+            }
+            "$row" => self.sealed_row().await,
+            "$email" => {
+                let email = format!("{}@example.org", fresh());
+                let body = json!({"email": email, "display_name": "Lou", "password": PASSWORD});
+                self.post(&self.maker, "/api/v1/accounts", body, 201).await;
+                email
+            }
+            "$login" => {
+                let me = self.me().await;
+                let (org, account) = (id_in(&me["organization"], "id"), id_in(&me["account"], "id"));
+                let token = rows::login(&Backdoor::open(self.hub).await, &org, &account).await;
+                let login = get(self.hub, &token, "/api/v1/me").await;
+                id_in(&login, "login_session_id")
+            }
+            "$project" => {
+                let body = json!({"name": "At the door", "slug": fresh()});
+                id_in(&self.post(&self.maker, "/api/v1/projects", body, 201).await, "id")
+            }
+            "$workspace" => {
+                let project = Box::pin(self.get("$project")).await;
+                let path = format!("/api/v1/projects/{project}/workspaces");
+                id_in(&self.post(&self.maker, &path, json!({"name": "w", "path": "/"}), 201).await, "id")
+            }
+            "$agent" => {
+                id_in(&self.post(&self.maker, "/api/v1/agents", json!({"name": fresh()}), 201).await, "id")
+            }
+            unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
+        }
+    }
+
+    /// An account that is at home here and has left.
+    async fn outsider(&mut self) -> String {
+        let email = format!("{}@example.org", fresh());
+        let body = json!({"email": email, "display_name": "Gil"});
+        let account = id_in(&self.post(&self.maker, "/api/v1/accounts", body, 201).await, "id");
+        let org = Box::pin(self.get("$org")).await;
+        let path = format!("/api/v1/organizations/{org}/members/{account}");
+        expect(self.hub.request("DELETE", &path).bearer_auth(&self.maker), 204).await;
+        account
+    }
+
+    /// The maker's address. The first admin has one that nobody may write to until it is changed.
+    async fn invitable(&self) -> String {
+        let me = self.me().await;
+        let email = id_in(&me["account"], "email");
+        if !email.ends_with(".invalid") {
+            return email;
+        }
+        let path = format!("/api/v1/accounts/{}", id_in(&me["account"], "id"));
+        let body = json!({"email": format!("{}@example.org", fresh())});
+        let changed =
+            expect(self.hub.request("PATCH", &path).bearer_auth(&self.maker).json(&body), 200).await;
+        id_in(&changed.json(), "email")
+    }
+
+    async fn invited(&self, by: &str, email: &str) -> String {
+        let body = json!({"email": email, "display_name": "Guest"});
+        id_in(&self.post(by, "/api/v1/accounts", body, 202).await, "invitation_id")
+    }
+
+    async fn sealed_row(&self) -> String {
+        let key = mint(self.hub, &self.maker, json!({"name": "sealed"})).await;
+        let is_it = |row: &Value| row["subject"]["id"] == json!(key.id) && !row["seal"].is_null();
+        eventually("the seal over the mint", async || {
+            // Losing to the hub's own sealer is fine.
+            drop(seal_all(&self.hub.hub).await);
+            let rows = all_items(self.hub, &self.maker, "/api/v1/audit?action=api_key:minted").await;
+            rows.iter().find(|row| is_it(row)).map(|row| id_in(row, "id"))
+        })
+        .await
+    }
+}
+
+/// The path with these in the places of its parameters, in their order.
+pub(crate) fn with_ids(door: &Door, ids: &[String]) -> String {
+    let mut ids = ids.iter();
+    let segments = door.path.split('/').map(|segment| match segment.starts_with('{') {
+        true => ids.next().unwrap_or_else(|| panic!("{door} names too few things")).as_str(),
+        false => segment,
+    });
+    segments.collect::<Vec<_>>().join("/")
+}
