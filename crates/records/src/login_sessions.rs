@@ -44,6 +44,11 @@ statement!(
                                 WHERE account_id = $1 AND id = $2", lock "FOR UPDATE"
 );
 statement!(
+    HOLD_ALL: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
+                              expires_at, ended_at, created_at, updated_at FROM login_sessions \
+                              WHERE account_id = $1 AND ended_at IS NULL ORDER BY id", lock "FOR UPDATE"
+);
+statement!(
     LIST: LoginSession = "SELECT id, org_id, account_id, minted_by, method, ip, user_agent, last_active_at, \
                           expires_at, ended_at, created_at, updated_at FROM login_sessions \
                           WHERE account_id = $1 AND ended_at IS NULL AND expires_at > $2"
@@ -122,6 +127,12 @@ pub async fn get_locked(
     id: Id<LoginSession>,
 ) -> Result<Option<LoginSession>> {
     tx.opt(&GET_LOCKED, args![account, id]).await
+}
+
+/// Holds the logins of an account that are still good, for a unit that will end them: before anything else, as those do
+/// who act with one of them.
+pub async fn hold_all(tx: &mut Tx, account: Id<Account>) -> Result<()> {
+    tx.all(&HOLD_ALL, args![account]).await.map(drop)
 }
 
 /// The account's logins that are still good, newest first.

@@ -25,6 +25,7 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("invitations::RECEIVED", "who wants somebody is theirs to know"),
     ("login_sessions::BY_HASH", "the login is what tells the organization"),
     ("login_sessions::END", "a login is its account's, whichever organization it is in"),
+    ("login_sessions::HOLD_ALL", "a login is its account's, whichever organization it is in"),
     ("login_sessions::END_ALL", "a login is its account's, whichever organization it is in"),
     ("login_sessions::END_OTHERS", "a login is its account's, whichever organization it is in"),
     ("login_sessions::FORGET", "the hub forgets everybody's old logins"),
