@@ -189,7 +189,11 @@ pub async fn change(
 }
 
 async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Member, HubError> {
-    // In one order for all units: first those who run the instance, then the account, then the caller.
+    // In one order for all units: first what the account may be acting with, then those who run the instance, then the
+    // account, then the caller.
+    if change.wanted.status.is_some() {
+        login_sessions::open_locked(tx, change.id).await?;
+    }
     let instance_admins = match change.wanted.status.is_some() || change.wanted.access_level.is_some() {
         true => accounts::instance_admins(tx).await?,
         false => Vec::new(),

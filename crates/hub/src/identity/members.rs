@@ -257,6 +257,9 @@ pub async fn remove(hub: &Hub, caller: &Caller, account: Id<Account>) -> Result<
 
 async fn remove_unit(tx: &mut Tx, change: &Change<bool>) -> Result<(), HubError> {
     let (org, is_own) = (change.org().id, change.what);
+    // First what the member may be acting with right now, in the order of those units.
+    api_keys::hold_all(tx, org, change.account).await?;
+    login_sessions::open_locked(tx, change.account).await?;
     let membership = members::get_locked(tx, org, change.account).await?;
     let needed = if is_own { Capability::AccountsWrite } else { Capability::MembersWrite };
     let standing = confirm(tx, &change.caller, needed, change.now).await?;
