@@ -111,6 +111,35 @@ async fn a_login_is_granted_in_a_browser_and_kept_for_other_commands() {
 }
 
 #[tokio::test]
+async fn the_client_logs_in_and_out_with_a_password() {
+    let home = Home::on(Kind::Sqlite);
+    let served = home.serve().await;
+    let password = "correct horse battery".to_owned();
+    let first = wire::SetPassword { current_password: None, new_password: password.clone() };
+    served.admin().set_password(&first).await.unwrap();
+    let stranger = client::Client::new(&served.url, None).unwrap();
+    let email = "admin@countersign.invalid".to_owned();
+    let request = wire::LogIn { email, password, organization_id: None };
+    let (logged_in, token) = stranger.log_in(&request).await.unwrap();
+    assert!(token.expose().starts_with("css_") && format!("{token:?}") == "Token(…)");
+    let (other, _) = stranger.log_in(&request).await.unwrap();
+    let client = served.client(token.expose());
+    let page = client.login_sessions(&wire::PageQuery::default()).await.unwrap();
+    assert_eq!(page.items.len(), 2);
+    let found = client.login_session(other.login_session.id).await.unwrap();
+    assert!(!found.current && found.method == "password");
+    client.end_login_session(other.login_session.id).await.unwrap();
+    let here = client.switch_organization(logged_in.organization.id).await.unwrap();
+    assert_eq!(here, logged_in.organization);
+    client.log_out().await.unwrap();
+    assert!(client.me().await.is_err());
+    let wrong = wire::LogIn { password: "wrong horse battery".to_owned(), ..request };
+    let refused = stranger.log_in(&wrong).await.unwrap_err().to_string();
+    assert!(refused.contains("e-mail or password is wrong") && !refused.contains("horse"), "{refused}");
+    served.stop();
+}
+
+#[tokio::test]
 async fn without_a_terminal_no_password_is_asked_for() {
     let home = Home::on(Kind::Sqlite);
     let served = home.serve().await;

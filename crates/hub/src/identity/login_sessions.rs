@@ -171,12 +171,16 @@ async fn seen(tx: &mut Tx, logins: &[LoginSession], now: Timestamp) -> Result<Ve
     let mut known: HashMap<Id<Organization>, (Vec<String>, Vec<&'static str>)> = HashMap::new();
     let mut found = Vec::with_capacity(logins.len());
     for login in logins {
-        if !known.contains_key(&login.org_id) {
-            let credential = credential::of_login(tx, login).await?;
-            let acting = credential.filter(|credential| credential.check(now).is_ok());
-            known.insert(login.org_id, acting.as_ref().map(powers).unwrap_or_default());
-        }
-        let (roles, permissions) = known.get(&login.org_id).cloned().unwrap_or_default();
+        let (roles, permissions) = match known.get(&login.org_id) {
+            Some(powers) => powers.clone(),
+            None => {
+                let credential = credential::of_login(tx, login).await?;
+                let acting = credential.filter(|credential| credential.check(now).is_ok());
+                let powers = acting.as_ref().map(powers).unwrap_or_default();
+                known.insert(login.org_id, powers.clone());
+                powers
+            }
+        };
         found.push(Seen { login: login.clone(), roles, permissions });
     }
     Ok(found)

@@ -289,8 +289,9 @@ async fn a_new_password_ends_other_logins_and_takes_back_what_they_granted() {
 async fn a_proof_is_good_for_the_password_it_was_about() {
     on_each_engine(async |hub| {
         let bob = enrolled(&hub, "bob").await;
+        // With one login, which neither ends.
         let (_, one) = good(&hub, &bob).await;
-        let (_, two) = good(&hub, &bob).await;
+        let two = one.clone();
         let set = |caller: Caller, new: &'static str| {
             let hub = hub.hub.clone();
             let wanted = NewPassword { current: Some(PASSWORD.into()), new: new.into() };
