@@ -20,13 +20,12 @@ pub(crate) fn start(config: &LogConfig) {
 
 /// A plain level is meant for us: what libraries say at that level may hold what nobody may log.
 fn directives(level: &str) -> String {
-    let never = format!("{}=off", server::telemetry::UNLOGGED);
     if level.contains(['=', ',']) {
-        return format!("{level},{never}");
+        return level.to_owned();
     }
     let ours = ["countersign", "server", "hub", "records", "coordination", "domain"];
     let ours: Vec<String> = ours.iter().map(|name| format!("{name}={level}")).collect();
-    format!("warn,{},{never}", ours.join(","))
+    format!("warn,{}", ours.join(","))
 }
 
 #[cfg(test)]
@@ -36,6 +35,6 @@ mod tests {
     #[test]
     fn a_plain_level_is_for_our_own_crates() {
         assert!(directives("trace").starts_with("warn,countersign=trace,server=trace"));
-        assert_eq!(directives("info,hyper=debug"), "info,hyper=debug,tower_http::csrf=off");
+        assert_eq!(directives("info,hyper=debug"), "info,hyper=debug");
     }
 }

@@ -3,6 +3,7 @@
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use domain::permissions::Capability;
+use domain::permissions::Capability as C;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
@@ -29,15 +30,30 @@ pub struct Listed {
     pub is_page: bool,
 }
 
+/// What a route needs, and where it is mounted.
+type Entry = (Needs, UtoipaMethodRouter<App>);
+
+fn may(capability: Capability) -> Needs {
+    Needs::Capability(capability)
+}
+
 fn table() -> Vec<Route> {
-    use Capability as C;
-    let may = Needs::Capability;
+    let entries = [of_the_instance(), of_identity(), of_work(), of_the_record()].into_iter().flatten();
+    entries.map(|(needs, mount)| Route { needs, mount }).collect()
+}
+
+fn of_the_instance() -> Vec<Entry> {
     let operators = |strangers| Needs::LocalOr { capability: C::MetricsRead, strangers };
-    let table = [
+    vec![
         (Needs::Nothing, routes!(api::health::healthz)),
         (operators(true), routes!(api::health::readyz)),
         (operators(false), routes!(api::health::metrics)),
         (Needs::Nothing, routes!(api::errors::page)),
+    ]
+}
+
+fn of_identity() -> Vec<Entry> {
+    vec![
         (Needs::Key, routes!(api::me::me)),
         (may(C::AccountsRead), routes!(api::accounts::list)),
         (may(C::MembersWrite), routes!(api::accounts::create)),
@@ -72,6 +88,11 @@ fn table() -> Vec<Route> {
         (may(C::KeysRead), routes!(api::api_keys::get)),
         (may(C::KeysWrite), routes!(api::api_keys::revoke)),
         (may(C::KeysWrite), routes!(api::api_keys::rotate)),
+    ]
+}
+
+fn of_work() -> Vec<Entry> {
+    vec![
         (may(C::ProjectsRead), routes!(api::projects::list)),
         (may(C::ProjectsWrite), routes!(api::projects::create)),
         (may(C::ProjectsRead), routes!(api::projects::get)),
@@ -91,6 +112,11 @@ fn table() -> Vec<Route> {
         (Needs::Key, routes!(api::agents::heartbeat)),
         (Needs::Key, routes!(api::agents::drain)),
         (may(C::AgentsWrite), routes!(api::agents::resume)),
+    ]
+}
+
+fn of_the_record() -> Vec<Entry> {
+    vec![
         (may(C::SettingsRead), routes!(api::settings::get)),
         (may(C::SettingsWrite), routes!(api::settings::change)),
         (may(C::EventsRead), routes!(api::events::read)),
@@ -101,8 +127,7 @@ fn table() -> Vec<Route> {
         (may(C::AuditVerify), routes!(api::audit::export)),
         (may(C::AuditRead), routes!(api::audit::verification)),
         (may(C::AuditVerify), routes!(api::audit::verify)),
-    ];
-    table.into_iter().map(|(needs, mount)| Route { needs, mount }).collect()
+    ]
 }
 
 /// Every route, for the test that knocks on each.

@@ -11,9 +11,6 @@ const SECONDS: &str = "countersign_http_request_seconds";
 const BUCKETS: &[f64] =
     &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
-/// The library that refuses other sites' pages logs paths, which may hold what nobody may log: it is never listened to.
-pub const UNLOGGED: &str = "tower_http::csrf";
-
 static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// Starts counting, once per process. None if somebody else already records this process's metrics.

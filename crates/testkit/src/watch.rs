@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use server::telemetry::UNLOGGED;
 use tempfile::TempDir;
 use tracing_subscriber::filter::dynamic_filter_fn;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
@@ -157,8 +156,7 @@ pub fn log() -> &'static Log {
     });
     INSTALLED.get_or_init(|| {
         let wanted = dynamic_filter_fn(|line, _| {
-            let is_left_out = line.target() == CLIENT_POOL || line.target().starts_with(UNLOGGED);
-            (log.file.is_some() || log.keeping.load(Ordering::Relaxed)) && !is_left_out
+            (log.file.is_some() || log.keeping.load(Ordering::Relaxed)) && line.target() != CLIENT_POOL
         });
         // The thread has the name of the test.
         let layer = tracing_subscriber::fmt::layer()

@@ -1,6 +1,7 @@
 //! Nothing that was sent in confidence is in the log, at any level (DECISIONS 27).
 
 use serde_json::{Value, json};
+use testkit::reqwest::RequestBuilder;
 use testkit::watch::log;
 use testkit::{TestHub, on_each_engine};
 
@@ -23,16 +24,18 @@ const MARKS: &[&str] = &[
     "mark-in-an-e-mail",
 ];
 
+fn marked(hub: &TestHub, method: &str, path: &str) -> RequestBuilder {
+    hub.admin(method, path)
+        .header("user-agent", "mark-in-a-header")
+        .header("x-anything", "mark-in-a-header")
+        .header("cookie", "cs=mark-in-a-cookie")
+        .header("x-forwarded-for", "mark-in-a-header")
+        .header("traceparent", "00-mark-in-a-header-00")
+        .header("x-request-id", "mark in a header")
+}
+
 async fn send_marks(hub: &TestHub) {
-    let marked = |method: &str, path: &str| {
-        hub.admin(method, path)
-            .header("user-agent", "mark-in-a-header")
-            .header("x-anything", "mark-in-a-header")
-            .header("cookie", "cs=mark-in-a-cookie")
-            .header("x-forwarded-for", "mark-in-a-header")
-            .header("traceparent", "00-mark-in-a-header-00")
-            .header("x-request-id", "mark in a header")
-    };
+    let marked = |method: &str, path: &str| marked(hub, method, path);
     let requests = [
         marked("GET", "/api/v1/audit?action=mark-in-the-query"),
         marked("GET", "/api/v1/audit?mark-in-the-query=mark-in-the-query"),
@@ -80,12 +83,16 @@ async fn send_marks(hub: &TestHub) {
     for request in requests {
         send(request).await;
     }
+    send_marks_to_every_door(hub).await;
+}
+
+async fn send_marks_to_every_door(hub: &TestHub) {
     let mut things = Things::of_default(hub).await;
     for door in DOORS {
         let (path, body) = things.call(door).await;
         things.used_up();
         for (path, body) in marked_calls(door, &path, &body) {
-            let request = marked(door.method, &path);
+            let request = marked(hub, door.method, &path);
             send(match body {
                 Some(body) => request.json(&body),
                 None => request,
