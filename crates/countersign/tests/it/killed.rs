@@ -100,7 +100,8 @@ async fn rotates(home: &Home) {
 /// Rotates one key after the other until the hub is killed; all that were told.
 async fn killed_while_rotating(served: &mut Served, name: &str) -> Vec<Key> {
     let told = Arc::new(Mutex::new(vec![mint(&served.admin(), name).await]));
-    let rotating = tokio::spawn({
+    let mut rotating = tokio::task::JoinSet::new();
+    rotating.spawn({
         let (admin, told) = (served.admin(), Arc::clone(&told));
         async move {
             loop {
@@ -117,7 +118,7 @@ async fn killed_while_rotating(served: &mut Served, name: &str) -> Vec<Key> {
     // Anywhere in the next rotation, which takes about a millisecond.
     std::thread::sleep(std::time::Duration::from_micros(u64::try_from(chance(2000)).unwrap()));
     served.process.kill();
-    rotating.await.unwrap();
+    rotating.join_all().await;
     Arc::try_unwrap(told).unwrap().into_inner().unwrap()
 }
 

@@ -59,7 +59,7 @@ impl Refused {
 
 async fn knock(world: &mut World<'_>, door: &Door, visitors: &[Visitor], dead: u16, refused: &mut Refused) {
     // Made before anybody is looked at.
-    world.call(door).await;
+    world.things.call(door).await;
     refused.look_again(&world.backdoor).await;
     for visitor in visitors {
         let wanted = visitor.column.map_or(dead, |column| door.answer(column));
@@ -75,7 +75,7 @@ async fn knock(world: &mut World<'_>, door: &Door, visitors: &[Visitor], dead: u
             refused.names.push(visitor.name);
         } else if !door.is_read() {
             world.things.used_up();
-            world.call(door).await;
+            world.things.call(door).await;
             refused.look_again(&world.backdoor).await;
         }
     }

@@ -78,8 +78,6 @@ pub(crate) struct World<'h> {
     pub(crate) backdoor: Backdoor,
     pub(crate) visitors: Vec<Visitor>,
     pub(crate) things: Things<'h>,
-    /// The key of the author, who owns the agent.
-    pub(crate) author_key: String,
     /// The key of the admin who does not run the instance.
     pub(crate) admin_key: String,
 }
@@ -103,7 +101,7 @@ impl<'h> World<'h> {
             ("a narrow key", Column::Narrow, narrow.key),
             ("an agent", Column::Agent, agent.key),
             ("a member", Column::Member, hub.member(owner, "mia").await),
-            ("an author", Column::Author, author_key.clone()),
+            ("an author", Column::Author, author_key),
             ("a reviewer", Column::Reviewer, hub.member_with(owner, "rob", &["reviewer"]).await),
             ("an admin", Column::Admin, admin_key.clone()),
             ("the instance's admin", Column::Instance, owner.clone()),
@@ -116,7 +114,7 @@ impl<'h> World<'h> {
         for (name, column, key) in living {
             visitors.push(Visitor::with_key(hub, name, column, &key).await);
         }
-        let mut world = Self { hub, backdoor, visitors, things, author_key, admin_key };
+        let mut world = Self { hub, backdoor, visitors, things, admin_key };
         let org = world.things.get("$org").await;
         for column in [Column::Member, Column::Admin] {
             let logins = world.visitor(column).logged_in(&world.backdoor, &org).await;
