@@ -3,12 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::accounts::{AccessLevel, Account, AccountChange, AccountStatus};
 use domain::audit::Chain;
+use domain::members::Seat;
+use domain::organizations::MembershipLevel;
+use domain::permissions::Capability;
 use hub::audit::verify::verify_chain;
 use hub::idempotency::{Answer, Once, Outcome};
+use hub::identity::accounts;
 use hub::identity::api_keys::{self, MintedKey, NewKey};
 use hub::identity::authenticate::authenticate;
-use hub::{Hub, Origin};
+use hub::identity::founding::NewAccount;
+use hub::identity::members::{self, SeatChange};
+use hub::{Caller, Hub, Origin};
 use records::Engine;
 use testkit::{Setup, TestHub, scaled};
 
@@ -80,6 +87,60 @@ async fn a_revoked_key_ends_on_the_other_within_a_second() {
     first.clock.advance(Duration::from_secs(1));
     assert!(authenticate(&second, secret, Origin::default()).await.is_err(), "there within a second");
     second.stop().await;
+}
+
+/// Decides something that only admins may; whether it was done.
+async fn decides(hub: &Hub, caller: &Caller, name: &str) -> bool {
+    let email = format!("{name}@example.org");
+    let wanted = NewAccount { email: email.clone(), display_name: email, access_level: AccessLevel::User };
+    accounts::create(hub, caller, wanted, Seat::of(MembershipLevel::Member), None).await.is_ok()
+}
+
+/// Takes a right away on one hub: the other may believe in it for a second, but decides nothing by it.
+async fn ends_on_the_other(take: impl AsyncFn(&Hub, &Caller, domain::Id<Account>)) {
+    let (first, second) = two().await;
+    let owner = first.caller(&first.admin_key).await;
+    for round in 0..scaled(50) {
+        let key = first.member_with(&first.admin_key, &format!("busy-{round}"), &["admin"]).await;
+        let before = authenticate(&second, &key, Origin::default()).await.unwrap();
+        assert!(decides(&second, &before, &format!("early-{round}")).await);
+        take(&first.hub, &owner, before.credential.account.id).await;
+        assert!(!decides(&second, &before, &format!("late-{round}")).await, "it was under way already");
+        if let Ok(stale) = authenticate(&second, &key, Origin::default()).await {
+            assert!(
+                !decides(&second, &stale, &format!("stale-{round}")).await,
+                "a unit reads the caller again"
+            );
+        }
+        first.clock.advance(Duration::from_secs(1));
+        let after = authenticate(&second, &key, Origin::default()).await;
+        let may = after.is_ok_and(|caller| caller.capabilities.contains(Capability::MembersWrite));
+        assert!(!may, "there within a second");
+    }
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suspension_ends_on_the_other_within_a_second() {
+    ends_on_the_other(async |hub, owner, account| {
+        let suspend = AccountChange { status: Some(AccountStatus::Suspended), ..AccountChange::default() };
+        accounts::change(hub, owner, account, suspend, None).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_role_ends_on_the_other_within_a_second() {
+    ends_on_the_other(async |hub, owner, account| {
+        let demote = SeatChange { level: Some(MembershipLevel::Member), ..SeatChange::default() };
+        members::change(hub, owner, account, demote).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_membership_ends_on_the_other_within_a_second() {
+    ends_on_the_other(async |hub, owner, account| members::remove(hub, owner, account).await.unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -62,9 +62,6 @@ async fn victims(world: &World<'_>) -> Vec<Victim> {
     let hub = world.hub;
     let with_password = made(hub, "somebody with a password", "user").await;
     rows::password(&world.backdoor, &with_password.account).await;
-    let agents_owner = enrolled(hub, made(hub, "an owner of agents", "user").await).await;
-    let body = json!({"name": "own", "account_id": agents_owner.account});
-    send(hub.admin("POST", "/api/v1/api-keys").json(&body)).await.problem(403, "FORBIDDEN");
     let owner_key = hub.member_with(&hub.admin_key, &fresh(), &["author"]).await;
     let agent = rows::agent(hub, &world.backdoor, &owner_key, &fresh()).await;
     let agents_key = mint(hub, &owner_key, json!({"name": "agent", "account_id": agent})).await.id;

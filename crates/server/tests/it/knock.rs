@@ -57,7 +57,7 @@ impl Refused {
 
 async fn knock(world: &mut World<'_>, door: &Door, visitors: &[Visitor], dead: u16, refused: &mut Refused) {
     // Made before anybody is looked at.
-    drop(world.call(door).await);
+    world.things.call(door).await;
     refused.look_again(&world.backdoor).await;
     for visitor in visitors {
         let Some(wanted) = door.answer_to(visitor, dead) else { continue };
@@ -73,7 +73,7 @@ async fn knock(world: &mut World<'_>, door: &Door, visitors: &[Visitor], dead: u
             refused.names.push(visitor.name);
         } else if !door.is_read() {
             world.things.used_up();
-            drop(world.call(door).await);
+            world.things.call(door).await;
             refused.look_again(&world.backdoor).await;
         }
     }

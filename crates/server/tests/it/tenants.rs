@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::Backdoor;
-use crate::support::{Answer, expect, get, mint, send};
+use crate::support::{Answer, expect, get, mint, send, without_place};
 use crate::world::document::Document;
 use crate::world::things::with_ids;
 use crate::world::{Column, DOORS, Door, Things, Visitor, fresh, id_in, request, rows};
@@ -91,13 +91,9 @@ fn comparable(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
     let mut headers: Vec<_> = headers.collect();
     headers.sort();
-    let body = match serde_json::from_slice::<Value>(&answer.body) {
-        Ok(Value::Object(mut members)) => {
-            members.remove("request_id");
-            members.remove("instance");
-            Value::Object(members).to_string()
-        }
-        _ => answer.text(),
+    let body = match answer.status.is_client_error() {
+        true => without_place(&answer.any_problem()).to_string(),
+        false => answer.text(),
     };
     (answer.status.as_u16(), headers, body)
 }
@@ -229,7 +225,7 @@ async fn all_pages(hub: &TestHub, visitor: &Visitor, path: &str, is_paged: bool)
             answer.text().lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect()
         });
         let next = page["next_cursor"].as_str().filter(|_| is_paged).map(|next| format!("&cursor={next}"));
-        pages.push(without_place(page));
+        pages.push(settled(page));
         match next {
             Some(next) => cursor = next,
             None => return pages,
@@ -238,7 +234,7 @@ async fn all_pages(hub: &TestHub, visitor: &Visitor, path: &str, is_paged: bool)
 }
 
 /// Without what says when it was asked, how far the instance's events have come (ACCEPTED), and when a key was last used, which is noted beside the request.
-fn without_place(page: Value) -> Value {
+fn settled(page: Value) -> Value {
     match page {
         Value::Object(members) => {
             let noise = [
@@ -252,9 +248,9 @@ fn without_place(page: Value) -> Value {
                 "last_seq",
             ];
             let kept = members.into_iter().filter(|(name, _)| !noise.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, value)| (name, without_place(value))).collect())
+            Value::Object(kept.map(|(name, value)| (name, settled(value))).collect())
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(without_place).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(settled).collect()),
         other => other,
     }
 }
