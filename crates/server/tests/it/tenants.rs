@@ -63,9 +63,7 @@ async fn filled<'h>(hub: &'h TestHub, backdoor: &Backdoor, slug: &str) -> Tenant
 
 /// Some of everything that the table of routes can make.
 async fn more(hub: &TestHub, tenant: &mut Tenant<'_>) {
-    for name in ["$member", "$outsider", "$key", "$sent", "$received", "$row"] {
-        tenant.things.get(name).await;
-    }
+    tenant.things.make_all().await;
     for door in DOORS.iter().filter(|door| door.takes_body()) {
         let (path, body) = tenant.things.call(door).await;
         // Giving the organization away would take the owner's rights.
@@ -74,9 +72,7 @@ async fn more(hub: &TestHub, tenant: &mut Tenant<'_>) {
         }
     }
     tenant.things.used_up();
-    for name in ["$member", "$outsider", "$key", "$sent", "$received"] {
-        tenant.things.get(name).await;
-    }
+    tenant.things.make_all().await;
     let gitea = json!({"gitea_username": "same-in-both"});
     let path = format!("/api/v1/accounts/{}", tenant.things.get("$member").await);
     expect(hub.request("PATCH", &path).bearer_auth(&tenant.owner_key).json(&gitea), 200).await;
@@ -293,7 +289,18 @@ async fn nothing_of_another_tenant_is_in_any_answer() {
         let document = Document::of(&hub).await;
         let mut values = vec![("text", "acme".to_owned()), ("text", "ann@acme.example".to_owned())];
         values.push(("text", "same-in-both".to_owned()));
-        for kind in ["$maker", "$member", "$outsider", "$org", "$key", "$row"] {
+        for kind in [
+            "$maker",
+            "$member",
+            "$outsider",
+            "$org",
+            "$key",
+            "$row",
+            "$login",
+            "$project",
+            "$workspace",
+            "$agent",
+        ] {
             values.push(("id", theirs.things.get(kind).await));
         }
         let own_marks = marks_of(&backdoor, &own.org).await;

@@ -77,6 +77,13 @@ impl<'h> Things<'h> {
         made
     }
 
+    /// Makes whatever is not there yet, so that looking makes nothing.
+    pub(crate) async fn make_all(&mut self) {
+        for name in NAMES {
+            self.get(name).await;
+        }
+    }
+
     /// Forgets what a call may have ended, so that the next one gets fresh ones.
     pub(crate) fn used_up(&mut self) {
         self.made.retain(|name, _| LASTING.contains(name));
