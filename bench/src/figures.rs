@@ -28,10 +28,16 @@ pub(crate) fn ratio(one: &[f64], other: &[f64]) -> Figure {
     Figure::of(one.iter().zip(other).map(|(one, other)| one / other))
 }
 
+/// What one figure has more than another, round by round, for the same reason.
+pub(crate) fn difference(one: &[f64], other: &[f64]) -> Figure {
+    Figure::of(one.iter().zip(other).map(|(one, other)| one - other))
+}
+
 /// What a figure must reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bar {
     AtLeast(f64),
+    AtMost(f64),
     Below(f64),
     /// It is here to explain another one.
     None,
@@ -41,6 +47,7 @@ impl Bar {
     fn is_met_by(self, value: f64) -> bool {
         match self {
             Self::AtLeast(bar) => value >= bar,
+            Self::AtMost(bar) => value <= bar,
             Self::Below(bar) => value < bar,
             Self::None => true,
         }
@@ -79,6 +86,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
         };
         let bar = match *bar {
             Bar::AtLeast(bar) => format!("≥ {}", shown(bar)),
+            Bar::AtMost(bar) => format!("≤ {}", shown(bar)),
             Bar::Below(bar) => format!("< {}", shown(bar)),
             Bar::None => String::new(),
         };
@@ -120,14 +128,29 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_is_taken_round_by_round() {
+        let figure = difference(&[10.0, 30.0, 90.0], &[4.0, 20.0, 95.0]);
+        assert_eq!((figure.median(), figure.range()), (6.0, (-5.0, 10.0)));
+    }
+
+    #[test]
+    fn a_bar_that_is_reached_exactly_is_met() {
+        assert!(Bar::AtMost(6.0).is_met_by(6.0) && !Bar::AtMost(6.0).is_met_by(6.01));
+        assert!(Bar::AtLeast(6.0).is_met_by(6.0) && !Bar::Below(6.0).is_met_by(6.0));
+        assert!(!Bar::AtMost(6.0).is_met_by(f64::NAN));
+    }
+
+    #[test]
     fn a_miss_is_shown_as_one() {
         let bar = |bar| Row::new("x", Figure::of([1_234.4]), 0).with_bar(bar);
-        let text = table(&[bar(Bar::AtLeast(2_000.0)), bar(Bar::Below(2_000.0)), bar(Bar::None)]);
+        let bars = [Bar::AtLeast(2_000.0), Bar::AtMost(1_000.0), Bar::Below(2_000.0), Bar::None];
+        let text = table(&bars.map(bar));
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(
             lines,
             [
                 "| x | 1,234 | 1,234–1,234 | ≥ 2,000 | **MISSED** |",
+                "| x | 1,234 | 1,234–1,234 | ≤ 1,000 | **MISSED** |",
                 "| x | 1,234 | 1,234–1,234 | < 2,000 | met |",
                 "| x | 1,234 | 1,234–1,234 |  |  |",
             ]

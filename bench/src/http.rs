@@ -14,7 +14,7 @@ use crate::closed_loop::{self, Run, Worker};
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 const LENGTH: &[u8] = b"\r\ncontent-length: ";
 /// More than any head or body here, so that one read takes an answer.
-const ANSWER_BYTES_MAX: usize = 16 * 1024;
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
 /// A request as it goes over the wire.
 #[derive(Clone)]
@@ -87,14 +87,14 @@ fn find(within: &[u8], wanted: &[u8]) -> Option<usize> {
     within.windows(wanted.len()).position(|window| window == wanted)
 }
 
-struct Asker {
+struct Asker<F> {
     connection: Connection,
-    request: Request,
+    next: F,
 }
 
-impl Worker for Asker {
+impl<F: FnMut() -> Request + Send + 'static> Worker for Asker<F> {
     async fn once(&mut self) -> Result<()> {
-        self.connection.ask(&self.request).await.map(drop)
+        self.connection.ask(&(self.next)()).await.map(drop)
     }
 }
 
@@ -105,17 +105,15 @@ pub(crate) struct Target {
     pub(crate) pid: u32,
 }
 
-/// Asks the same on so many connections for this long.
-pub(crate) async fn load(
+/// Asks for this long, on one connection for each of those who know what to ask next.
+pub(crate) async fn load<F: FnMut() -> Request + Send + 'static>(
     target: Target,
-    request: &Request,
-    connections: usize,
+    who: impl IntoIterator<Item = F>,
     duration: Duration,
 ) -> Result<Run> {
-    let mut askers = Vec::with_capacity(connections);
-    for _ in 0..connections {
-        let connection = Connection::open(target.address).await?;
-        askers.push(Asker { connection, request: request.clone() });
+    let mut askers = Vec::new();
+    for next in who {
+        askers.push(Asker { connection: Connection::open(target.address).await?, next });
     }
     closed_loop::run(askers, duration, target.pid).await
 }

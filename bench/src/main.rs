@@ -1,10 +1,12 @@
 //! The measurements of docs/benchmarks.md; `cargo xtask bench` builds for release and runs them.
 //!
 //! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
-//! * [`records_sqlite`], [`records_postgres`], [`me`] and [`start`] are the measurements, one file each.
+//! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
+//!   each; [`crowd`] is those of a hub with very many accounts and keys.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
-//! * [`closed_loop`] drives any of them, [`http`] is the load generator's client, [`echo`] the server that
-//!   `me` is compared with, [`programs`] starts the servers, [`machine`] reads /proc, [`figures`] is the table.
+//! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
+//!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
+//!   their records, [`chance`] draws, [`machine`] reads /proc, [`figures`] is the table.
 //!
 //! To add a measurement: a file with a `measure` that returns rows, a variant of [`Name`], its line in
 //! [`measure`], and its part in docs/benchmarks.md.
@@ -15,11 +17,15 @@
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 #![expect(clippy::print_stderr, reason = "a run takes minutes, and the person who waits should see it move")]
 
+mod authentication;
 mod calibration;
+mod chance;
 mod closed_loop;
+mod crowd;
 mod decisions;
 mod echo;
 mod figures;
+mod homes;
 mod http;
 mod machine;
 mod me;
@@ -27,6 +33,7 @@ mod programs;
 mod records_postgres;
 mod records_sqlite;
 mod start;
+mod turns;
 
 use std::path::Path;
 use std::time::Duration;
@@ -34,6 +41,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::{Parser, ValueEnum};
 use hub::clock::{Clock as _, SystemClock};
+use records::Engine;
 use tokio::runtime::Runtime;
 
 use crate::calibration::Calibration;
@@ -50,6 +58,9 @@ struct Arguments {
     /// Seconds of each timed run; shorter is for trying out the measurement, not for figures
     #[arg(long, env = "COUNTERSIGN_BENCH_SECONDS", default_value_t = 3.0)]
     seconds: f64,
+    /// Accounts of the crowd, each with ten keys; fewer is for trying out the measurement, not for figures
+    #[arg(long, env = "COUNTERSIGN_BENCH_PEOPLE", default_value_t = 100_000)]
+    people: u64,
     /// Serve the JSON echo that others are compared with, until killed
     #[arg(long, hide = true)]
     echo_server: bool,
@@ -61,6 +72,9 @@ enum Name {
     RecordsPostgres,
     Me,
     Start,
+    Authentication,
+    CrowdSqlite,
+    CrowdPostgres,
 }
 
 /// What every measurement is given.
@@ -68,6 +82,8 @@ pub(crate) struct Bench {
     runtime: Runtime,
     /// Of one timed run.
     duration: Duration,
+    /// Accounts of the crowd.
+    people: u64,
     /// On the disk that the calibration looked at; everything in it goes with the run.
     scratch: tempfile::TempDir,
 }
@@ -87,6 +103,7 @@ fn main() -> Result<()> {
     let bench = Bench {
         runtime,
         duration: Duration::from_secs_f64(arguments.seconds),
+        people: arguments.people,
         scratch: tempfile::Builder::new().prefix("countersign-bench-").tempdir()?,
     };
     let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
@@ -113,6 +130,9 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::RecordsPostgres => records_postgres::measure(bench),
         Name::Me => me::measure(bench),
         Name::Start => start::measure(bench),
+        Name::Authentication => authentication::measure(bench),
+        Name::CrowdSqlite => crowd::measure(bench, Engine::Sqlite),
+        Name::CrowdPostgres => crowd::measure(bench, Engine::Postgres),
     }
     .with_context(|| format!("measuring {named}"))
 }

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
@@ -12,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Bench;
 use crate::echo::LISTENING;
+use crate::homes::Home;
 use crate::http::Target;
 
 /// A running server; it is stopped when this is dropped.
@@ -22,27 +22,35 @@ pub(crate) struct Program {
     pub(crate) began: Instant,
     /// Held, because a server whose output nobody reads may be told so.
     _output: BufReader<ChildStdout>,
-    data: Option<tempfile::TempDir>,
+    /// Of a hub that nothing else needs to see.
+    home: Option<Home>,
 }
 
 impl Program {
     /// The product on an empty directory, without rate limits, otherwise as it comes.
     pub(crate) fn countersign(bench: &Bench) -> Result<Self> {
-        let data = tempfile::tempdir_in(bench.scratch())?;
-        let mut command = Command::new(beside_us("countersign")?);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path().join("data"));
-        command.env_clear().env("COUNTERSIGN_RATE_LIMIT", "0");
-        Self::start(command, bench, Some(data))
+        let home = Home::sqlite(bench)?;
+        let mut hub = Self::start(home.command()?, bench)?;
+        hub.home = Some(home);
+        Ok(hub)
+    }
+
+    /// The product with records that may have been there before; whoever has the home keeps it as long.
+    pub(crate) fn at(home: &Home, bench: &Bench) -> Result<Self> {
+        let mut command = home.command()?;
+        // Strangers may only ask so much from one address; a proxy can speak for many.
+        command.env("COUNTERSIGN_TRUSTED_PROXIES", "127.0.0.1/32");
+        Self::start(command, bench)
     }
 
     /// The bare echo.
     pub(crate) fn echo(bench: &Bench) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("--echo-server").env_clear();
-        Self::start(command, bench, None)
+        Self::start(command, bench)
     }
 
-    fn start(mut command: Command, bench: &Bench, data: Option<tempfile::TempDir>) -> Result<Self> {
+    fn start(mut command: Command, bench: &Bench) -> Result<Self> {
         let log = bench.scratch().join("log");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
         let began = Instant::now();
@@ -57,14 +65,12 @@ impl Program {
             bail!("a server did not start; it printed {line:?} and logged:\n{said}");
         };
         let target = Target { address, pid: child.id() };
-        Ok(Self { child, target, began, _output: output, data })
+        Ok(Self { child, target, began, _output: output, home: None })
     }
 
     /// The key of the first admin.
     pub(crate) fn admin_key(&self) -> Result<String> {
-        let data = self.data.as_ref().context("only the product has keys")?;
-        let key = std::fs::read_to_string(data.path().join("data/admin.key"))?;
-        Ok(key.trim().to_owned())
+        self.home.as_ref().context("only the product has keys, and its home keeps them")?.admin_key()
     }
 }
 
@@ -81,17 +87,6 @@ impl Drop for Program {
 
 fn address_in(line: &str) -> Option<SocketAddr> {
     line.split_once(LISTENING)?.1.trim().parse().ok()
-}
-
-/// The product as it was built with us.
-fn beside_us(name: &str) -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let path = own.parent().unwrap_or(Path::new(".")).join(name);
-    anyhow::ensure!(
-        path.is_file(),
-        "there is no `{name}` beside this program: start me as `cargo xtask bench`"
-    );
-    Ok(path)
 }
 
 #[cfg(test)]

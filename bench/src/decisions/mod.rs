@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 
+use crate::chance::Chance;
 use crate::closed_loop::{self, Run, Worker};
 use crate::figures::{Figure, Row};
 
@@ -76,28 +77,20 @@ pub(crate) fn rates(runs: &[Run]) -> Vec<f64> {
 struct Decider<S> {
     store: S,
     number: u64,
-    chance: u64,
+    chance: Chance,
     versions: Vec<i64>,
 }
 
 impl<S: Store> Decider<S> {
     fn new(store: S, number: u64) -> Self {
         let share = usize::try_from(TASKS / DECIDERS).unwrap_or_default();
-        Self { store, number, chance: number + 1, versions: vec![0; share] }
-    }
-
-    /// The next number of a fixed sequence (xorshift): every run decides the same tasks in the same order.
-    fn next(&mut self) -> u64 {
-        self.chance ^= self.chance << 13;
-        self.chance ^= self.chance >> 7;
-        self.chance ^= self.chance << 17;
-        self.chance
+        Self { store, number, chance: Chance::of(number), versions: vec![0; share] }
     }
 }
 
 impl<S: Store> Worker for Decider<S> {
     async fn once(&mut self) -> Result<()> {
-        let own = self.next() % self.versions.len() as u64;
+        let own = self.chance.below(self.versions.len() as u64);
         let version = self.versions.get_mut(usize::try_from(own)?).context("no such task")?;
         let decision = decision(own * DECIDERS + self.number, *version);
         ensure!(self.store.decide(decision).await?, "somebody else decided a task that is only ours");

@@ -25,7 +25,7 @@ fn deciders_never_meet() {
     for number in 0..DECIDERS {
         let mut decider = Decider::new(Nowhere, number);
         for _ in 0..1_000 {
-            let task = decider.next() % decider.versions.len() as u64 * DECIDERS + number;
+            let task = decider.chance.below(decider.versions.len() as u64) * DECIDERS + number;
             assert!(task < TASKS);
             assert_eq!(*seen.entry(task).or_insert(number), number);
         }
