@@ -146,7 +146,7 @@ async fn list(client: &Client, json: bool, query: Option<String>, limit: u32) ->
 
 /// Members as a table; the commands about organizations show them too.
 pub(super) fn table(members: &[Member]) -> Table {
-    let mut table = Table::new(["name", "e-mail", "kind", "status", "roles", "id"]);
+    let mut table = Table::new(["NAME", "E-MAIL", "KIND", "STATUS", "ROLES", "ID"]);
     for member in members {
         let account = &member.account;
         table.row([

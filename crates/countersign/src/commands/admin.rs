@@ -1,10 +1,11 @@
 //! `countersign admin …`: what the operator does with the hub's data in hand, also while the hub runs.
 
 use std::io::{Write, stdout};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use domain::login_links::LINK_LASTS;
-use hub::identity::operator::LinkFor;
+use hub::identity::operator::{LinkFor, Operator};
 use serde_json::json;
 
 use crate::cli::block_on;
@@ -18,8 +19,9 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   countersign admin login-link                          for the only admin of the hub
   countersign admin create-admin grace@example.org --name 'Grace Hopper'
+  countersign admin rotate-keys                         new keys for secrets and seals; the hub must be stopped
 
-Both work on the hub's data, also while it runs, and are on record in the audit trail.";
+All work on the hub's data, the first two also while it runs, and are on record in the audit trail.";
 
 const LINK_EXAMPLES: &str = "\
 Examples:
@@ -33,6 +35,13 @@ const ADMIN_EXAMPLES: &str = "\
 Examples:
   countersign admin create-admin grace@example.org
   countersign admin create-admin grace@example.org --name 'Grace Hopper' --data /var/lib/countersign";
+
+const ROTATE_EXAMPLES: &str = "\
+Examples:
+  countersign admin rotate-keys --data /var/lib/countersign
+
+Stop the hub first. The old keys stay in their files: seals they signed are checked with them. Copy the keys directory to
+every server that shares the database, and back it up.";
 
 #[derive(Args)]
 pub(crate) struct Admin {
@@ -67,6 +76,15 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Give the hub new keys of its own for secrets and seals
+    #[command(after_help = ROTATE_EXAMPLES)]
+    RotateKeys {
+        #[command(flatten)]
+        server: ServerFlags,
+        /// Answer in JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 pub(crate) fn run(admin: Admin) -> anyhow::Result<Exit> {
@@ -91,7 +109,29 @@ pub(crate) fn run(admin: Admin) -> anyhow::Result<Exit> {
             })?;
             show(&config, &link, json)
         }
+        Action::RotateKeys { server, json } => {
+            let config = load(&server)?.config;
+            let ids = block_on(rotate(&config))?;
+            if json {
+                write_json(&mut stdout(), &json!({"keys": ids}))?;
+            } else {
+                writeln!(stdout(), "new keys: {}; start the hub again", ids.join(", "))?;
+            }
+            Ok(Exit::Done)
+        }
     }
+}
+
+/// With the hub's place taken, so that none runs with the keys of before.
+async fn rotate(config: &Config) -> anyhow::Result<Vec<String>> {
+    let operator = open::operator(config).await?;
+    operator.records.close().await;
+    let opened = open::hub(config, false).await?;
+    let hub = &opened.hub;
+    let operator = Operator { records: hub.records.clone(), ids: Arc::clone(&hub.ids), now: hub.clock.now() };
+    let ids = operator.rotate_keys(&config.keys_dir).await;
+    hub.stop().await;
+    Ok(ids?)
 }
 
 fn show(config: &Config, link: &LinkFor, json: bool) -> anyhow::Result<Exit> {

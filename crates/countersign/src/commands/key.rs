@@ -121,7 +121,7 @@ pub(super) fn given(json: bool, created: &CreatedApiKey) -> anyhow::Result<Exit>
 }
 
 fn table(keys: &[ApiKey]) -> Table {
-    let mut table = Table::new(["name", "begins", "scopes", "state", "last used", "id"]);
+    let mut table = Table::new(["NAME", "BEGINS", "SCOPES", "STATE", "LAST USED", "ID"]);
     for key in keys {
         let state = match (&key.revoked_at, &key.expires_at) {
             (Some(_), _) if key.rotated_to_id.is_some() => "rotated".to_owned(),

@@ -17,6 +17,7 @@ use crate::terminal::Table;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   countersign org list
+  countersign org switch halden
   countersign org create 'Halden Payments' --slug halden
   countersign org members
   countersign org set-member ada@example.org --role author --role dba
@@ -36,6 +37,12 @@ enum Action {
     /// Show the organizations you belong to
     #[command(after_help = "Example: countersign org list --json")]
     List,
+    /// Have the kept login act in another organization of yours
+    #[command(after_help = "Example: countersign org switch halden")]
+    Switch {
+        /// A slug or an id
+        organization: String,
+    },
     /// Make an organization that you own (instance admins)
     #[command(after_help = "Example: countersign org create 'Halden Payments' --slug halden")]
     Create {
@@ -144,6 +151,10 @@ async fn act(client: &Client, json: bool, action: Action) -> anyhow::Result<Exit
             let page = client.organizations(&OrganizationsQuery::default()).await?;
             show(json, &page, || table(&page.items))
         }
+        Action::Switch { organization: named } => {
+            let id = organization(client, Some(&named)).await?;
+            one(json, &client.switch_organization(id).await?)
+        }
         Action::Create { name, slug } => {
             let request = CreateOrganization { name, slug, gitea_org_name: None };
             one(json, &client.create_organization(&request).await?)
@@ -210,7 +221,7 @@ fn one(json: bool, organization: &Organization) -> anyhow::Result<Exit> {
 }
 
 fn table(organizations: &[Organization]) -> Table {
-    let mut table = Table::new(["slug", "name", "archived", "id"]);
+    let mut table = Table::new(["SLUG", "NAME", "ARCHIVED", "ID"]);
     for organization in organizations {
         let archived = organization.archived_at.as_deref().unwrap_or_default();
         table.row([&organization.slug, &organization.name, archived, &organization.id.to_string()]);
@@ -223,7 +234,7 @@ fn invitation_shown(json: bool, invitation: &Invitation) -> anyhow::Result<Exit>
 }
 
 fn invitations_table(invitations: &[Invitation]) -> Table {
-    let mut table = Table::new(["organization", "roles", "status", "until", "id"]);
+    let mut table = Table::new(["ORGANIZATION", "ROLES", "STATUS", "UNTIL", "ID"]);
     for invitation in invitations {
         let status = format!("{:?}", invitation.status).to_lowercase();
         table.row([

@@ -60,7 +60,7 @@ pub(crate) fn run(command: SettingsCommand) -> anyhow::Result<Exit> {
         })
     })?;
     show(json, &settings, || {
-        let mut table = Table::new(["setting", "value"]);
+        let mut table = Table::new(["SETTING", "VALUE"]);
         for (name, value) in &settings.0 {
             table.row([name, &value.as_str().map_or_else(|| value.to_string(), str::to_owned)]);
         }

@@ -1,11 +1,14 @@
 //! What whoever runs the hub does beside it, with the records in hand: on record, as the hub's own account.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::accounts::{AccessLevel, Account};
+use domain::audit::Chain;
 use domain::members::Seat;
 use domain::organizations::MembershipLevel;
 use domain::secrets::{Secret, SecretKind};
+use domain::subject::Subject;
 use domain::text::{self, NAME_CHARS_MAX};
 use domain::{Id, Timestamp};
 use records::{Db, Tx, accounts, organizations};
@@ -15,8 +18,9 @@ use super::bootstrap::SYSTEM_EMAIL;
 use super::founding::{Maker, NewAccount, join};
 use super::login_links;
 use super::login_sessions::may_log_in;
-use crate::HubError;
 use crate::ids::{Ids, secret};
+use crate::keys::HubKeys;
+use crate::{HubError, audit};
 
 /// As which part of the hub the operator acts.
 const SERVICE: &str = "admin";
@@ -64,6 +68,21 @@ impl Operator {
             Box::pin(admin_unit(tx, operator, account, secret))
         });
         unit.await
+    }
+
+    /// Adds a key of each kind to the hub's own, which must not be running; the ids of the new ones, on record.
+    pub async fn rotate_keys(&self, keys_dir: &Path) -> Result<Vec<String>, HubError> {
+        let ids = HubKeys::rotate(keys_dir, &self.records, self.now).await?;
+        let input = (self.clone(), ids.clone());
+        let unit = self.records.write(input, |tx, (operator, ids)| {
+            Box::pin(async move {
+                let maker = operator.maker(tx).await?;
+                let subject = Subject::new("hub_keys", ids.join(","));
+                audit::record(tx, &maker.entry(Chain::Instance, "hub_keys:rotated", subject)).await
+            })
+        });
+        unit.await?;
+        Ok(ids)
     }
 
     async fn maker(&self, tx: &mut Tx) -> Result<Maker<'_>, HubError> {

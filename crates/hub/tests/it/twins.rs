@@ -10,7 +10,7 @@ use domain::organizations::MembershipLevel;
 use domain::permissions::Capability;
 use hub::audit::verify::verify_chain;
 use hub::idempotency::{Answer, Once, Outcome};
-use hub::identity::accounts;
+use hub::identity::accounts::{self, Wanted};
 use hub::identity::api_keys::{self, MintedKey, NewKey};
 use hub::identity::authenticate::authenticate;
 use hub::identity::founding::NewAccount;
@@ -92,8 +92,9 @@ async fn a_revoked_key_ends_on_the_other_within_a_second() {
 /// Decides something that only admins may; whether it was done.
 async fn decides(hub: &Hub, caller: &Caller, name: &str) -> bool {
     let email = format!("{name}@example.org");
-    let wanted = NewAccount { email: email.clone(), display_name: email, access_level: AccessLevel::User };
-    accounts::create(hub, caller, wanted, Seat::of(MembershipLevel::Member), None).await.is_ok()
+    let account = NewAccount { email: email.clone(), display_name: email, access_level: AccessLevel::User };
+    let wanted = Wanted { account, seat: Seat::of(MembershipLevel::Member), password: None };
+    accounts::create(hub, caller, wanted, None).await.is_ok()
 }
 
 /// Takes a right away on one hub: the other may believe in it for a second, but decides nothing by it.
