@@ -1,9 +1,11 @@
 //! What authentication costs: `/me` with a key and with a login's cookie, against a page that anybody may read.
 //!
 //! The page is one of the hub's own routes, from the same process through the same frame and guard, and has about as
-//! many bytes as the answer of `/me`. What `/me` spends on its JSON beyond that counts as authentication too.
+//! many bytes as the answer of `/me`. What `/me` spends on its JSON beyond that counts as authentication too; a line of
+//! the table says how much that is.
 
-use std::time::Duration;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use domain::Id;
@@ -12,17 +14,20 @@ use domain::secrets::{Secret, SecretKind};
 use hub::clock::{Clock as _, SystemClock};
 use hub::ids::{Ids as _, SystemIds, secret};
 use records::{Engine, login_sessions, organizations};
+use wire::Me;
 
 use crate::chance::Chance;
-use crate::figures::{Bar, Row, difference};
+use crate::figures::{Bar, Figure, Row, difference};
 use crate::homes::{Home, Homes};
 use crate::http::{Connection, Request, Target, load};
 use crate::programs::Program;
 use crate::turns::{Side, taken};
-use crate::{Bench, progress};
+use crate::{Bench, ROUNDS, progress};
 
 const CONNECTIONS: usize = 64;
 const CPU_MICROS_MAX: f64 = 15.0;
+/// Enough to time, and over in a moment.
+const JSON_TIMES: u32 = 20_000;
 /// Its page has about as many bytes as the answer of `/me`.
 const PAGE: &str = "/errors/NOT_FOUND";
 /// Strangers may ask 300 times a minute from one address. From so many the limit is never reached, so it costs what
@@ -45,7 +50,7 @@ fn on(engine: Engine, bench: &Bench) -> Result<Vec<Row>> {
     let hub = Program::at(&home, bench)?;
     let by_key = format!("authorization: Bearer {}\r\n", home.admin_key()?);
     let by_login = format!("cookie: cs={}\r\n", login.expose());
-    bench.runtime.block_on(sizes(hub.target, &by_key, &by_login))?;
+    let me = bench.runtime.block_on(answers(hub.target, &by_key, &by_login))?;
     let side = |what: &str, path: &'static str, headers: &str| {
         let headers = headers.to_owned();
         Side::new(format!("{engine}, {what}"), move |turn| {
@@ -69,6 +74,7 @@ fn on(engine: Engine, bench: &Bench) -> Result<Vec<Row>> {
     let mut table = vec![
         more(&cpu, "by key", &key.values(|run| run.cpu_micros)),
         more(&cpu, "by login", &cookie.values(|run| run.cpu_micros)),
+        Row::new(format!("{engine}, of that, the JSON of `/me`: µs"), json_micros(&me)?, 1),
     ];
     for side in [page, key, cookie] {
         table.extend(side.rows());
@@ -116,16 +122,31 @@ async fn log_in(home: &Home) -> Result<Secret> {
     Ok(secret)
 }
 
-/// Says how many bytes the answers have, because they are compared.
-async fn sizes(target: Target, by_key: &str, by_login: &str) -> Result<()> {
+/// Says how many bytes the answers have, because they are compared; the last of them.
+async fn answers(target: Target, by_key: &str, by_login: &str) -> Result<Vec<u8>> {
     let mut connection = Connection::open(target.address).await?;
+    let mut body = Vec::new();
     for (what, path, headers) in
         [("page", PAGE, ""), ("/me by key", "/api/v1/me", by_key), ("/me by login", "/api/v1/me", by_login)]
     {
-        let body = connection.ask(&Request::get(path, headers)).await?;
+        body = connection.ask(&Request::get(path, headers)).await?.to_vec();
         progress(&format!("  {what}: {} bytes of body", body.len()));
     }
-    Ok(())
+    Ok(body)
+}
+
+/// What it takes to put the answer together and write it, on one core that does nothing else.
+fn json_micros(body: &[u8]) -> Result<Figure> {
+    let me: Me = serde_json::from_slice(body)?;
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        for _ in 0..JSON_TIMES {
+            black_box(serde_json::to_vec(&black_box(&me).clone())?);
+        }
+        rounds.push(began.elapsed().as_secs_f64() * 1e6 / f64::from(JSON_TIMES));
+    }
+    Ok(Figure::of(rounds))
 }
 
 #[cfg(test)]

@@ -68,3 +68,45 @@ pub(crate) fn taken<const N: usize>(bench: &Bench, sides: [Side<'_>; N]) -> Resu
     }
     Ok(measured)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn bench() -> Bench {
+        Bench {
+            runtime: tokio::runtime::Builder::new_current_thread().build().unwrap(),
+            duration: Duration::from_secs(3),
+            people: 0,
+            scratch: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    #[test]
+    fn sides_take_turns_and_a_round_is_the_mean_of_its_turns() {
+        let bench = bench();
+        let order = RefCell::new(Vec::new());
+        let side = |name: &'static str| {
+            let order = &order;
+            Side::new(name, move |turn| {
+                assert_eq!(turn, Duration::from_secs(1));
+                order.borrow_mut().push(name);
+                let value = order.borrow().len() as f64;
+                Ok(Run { per_second: value, p50_micros: value, p99_micros: value, cpu_micros: value })
+            })
+        };
+        let [one, other] = taken(&bench, [side("one"), side("other")]).unwrap();
+        assert_eq!(order.borrow().as_slice(), ["one", "other"].repeat(9));
+        // One had the turns 1, 3, 5 in the first round, 7, 9, 11 in the second, 13, 15, 17 in the third.
+        assert_eq!(one.values(|run| run.cpu_micros), [3.0, 9.0, 15.0]);
+        assert_eq!(other.values(|run| run.p50_micros), [4.0, 10.0, 16.0]);
+        assert_eq!(one.rows().len(), 4);
+    }
+
+    #[test]
+    fn a_turn_that_fails_leaves_no_figure() {
+        assert!(taken(&bench(), [Side::new("x", |_| anyhow::bail!("no"))]).is_err());
+    }
+}

@@ -3,7 +3,10 @@
 use anyhow::{Context as _, Result};
 use records::statement::registered;
 use tokio::task::JoinSet;
+use tokio_postgres::Client;
 
+use super::people::typed;
+use crate::chance::Chance;
 use crate::homes::Home;
 use crate::progress;
 
@@ -12,38 +15,49 @@ const SEARCH: &str = "records::member_names::SEARCH";
 /// What only later pages ask for, and what the limit is then called.
 const LATER_PAGE: &str = " AND (n.name, n.account_id) > ($4, $5)";
 
+/// PostgreSQL looks at the values five times before it makes up its mind.
+const SEARCHES_TO_SETTLE: usize = 20;
+
 /// Tells whoever waits by what the members' names are searched: by their primary key, and without sorting, or the
 /// figures will be bad.
 pub(crate) async fn say(home: &Home) -> Result<()> {
     let mut background = JoinSet::new();
     let plan = match home.client(&mut background).await? {
-        Some(client) => {
-            // With values the planner can look at, and as it plans once it has stopped looking at them.
-            let prepare = format!("PREPARE search AS {}", first_page()?);
-            client.batch_execute(&prepare).await?;
-            let mut plan = Vec::new();
-            for mode in ["force_custom_plan", "force_generic_plan"] {
-                client.batch_execute(&format!("SET plan_cache_mode = {mode}")).await?;
-                let explain = "EXPLAIN (COSTS OFF) EXECUTE search ((SELECT id FROM organizations LIMIT 1), 'an', \
-                               'an\\xff', 51)";
-                let rows = client.query(explain, &[]).await?;
-                plan.push(mode.to_owned());
-                plan.extend(rows.iter().map(|row| row.get::<_, String>(0)));
-            }
-            plan
-        }
-        None => {
-            let connection = rusqlite::Connection::open(home.database_file())?;
-            let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", first_page()?))?;
-            let rows =
-                explain.query_map((vec![0_u8; 16], &b"an"[..], &b"an\xff"[..], 51), |row| row.get(3))?;
-            rows.collect::<rusqlite::Result<Vec<String>>>()?
-        }
+        Some(client) => of_postgres(&client).await?,
+        None => of_sqlite(home)?,
     };
     for line in plan {
         progress(&format!("  plan: {line}"));
     }
     Ok(())
+}
+
+fn of_sqlite(home: &Home) -> Result<Vec<String>> {
+    let connection = rusqlite::Connection::open(home.database_file())?;
+    let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", first_page()?))?;
+    let rows = explain.query_map((vec![0_u8; 16], &b"an"[..], &b"an\xff"[..], 51), |row| row.get(3))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// As the planner plans for any values, and what it does once it has made up its mind, with the time that a wide
+/// search takes.
+async fn of_postgres(client: &Client) -> Result<Vec<String>> {
+    client.batch_execute(&format!("PREPARE search AS {}", first_page()?)).await?;
+    let org: String = client.query_one("SELECT id::text FROM organizations", &[]).await?.get(0);
+    let search = |typed: &str| format!("EXECUTE search ('{org}', '{typed}', '{typed}\\377', 51)");
+    let mut plan = Vec::new();
+    for mode in ["force_generic_plan", "auto"] {
+        client.batch_execute(&format!("SET plan_cache_mode = {mode}")).await?;
+        let mut chance = Chance::of(0);
+        for _ in 0..SEARCHES_TO_SETTLE {
+            client.simple_query(&search(&typed(&mut chance, 1_000))).await?;
+        }
+        let explain = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {}", search("a"));
+        let rows = client.query(&explain, &[]).await?;
+        plan.push(mode.to_owned());
+        plan.extend(rows.iter().map(|row| row.get::<_, String>(0)));
+    }
+    Ok(plan)
 }
 
 /// The text of the statement as the first page runs it.
