@@ -26,6 +26,8 @@ pub struct Moment {
     pub epoch: u64,
     /// The time now.
     pub now: Timestamp,
+    /// How old an entry may be. With several processes nobody tells us of their changes: entries then end by age as well.
+    pub max_age: Option<Duration>,
 }
 
 /// A bounded map whose entries end with their epoch.
@@ -33,19 +35,16 @@ pub struct ExactCache<K, V> {
     shards: Vec<RwLock<HashMap<K, Entry<V>>>>,
     hasher: RandomState,
     shard_entries_max: usize,
-    /// With several processes nobody tells us of their changes: entries then end by age as well.
-    max_age: Option<Duration>,
 }
 
 impl<K: Hash + Eq, V> ExactCache<K, V> {
     /// An empty cache of about `entries_max` entries.
     #[must_use]
-    pub fn new(entries_max: usize, max_age: Option<Duration>) -> Self {
+    pub fn new(entries_max: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             hasher: RandomState::new(),
             shard_entries_max: (entries_max / SHARDS).max(1),
-            max_age,
         }
     }
 
@@ -53,7 +52,7 @@ impl<K: Hash + Eq, V> ExactCache<K, V> {
     pub fn get(&self, key: &K, at: Moment) -> Option<Arc<V>> {
         let shard = self.shard(key).read().unwrap_or_else(PoisonError::into_inner);
         let entry = shard.get(key)?;
-        self.is_true(entry, at).then(|| Arc::clone(&entry.value))
+        is_true(entry, at).then(|| Arc::clone(&entry.value))
     }
 
     /// Whether there is an entry at all, true or not any more.
@@ -67,17 +66,18 @@ impl<K: Hash + Eq, V> ExactCache<K, V> {
         let entry = Entry { value: Arc::clone(&value), epoch: at.epoch, loaded_at: at.now };
         let mut shard = self.shard(&key).write().unwrap_or_else(PoisonError::into_inner);
         if shard.len() >= self.shard_entries_max {
-            shard.retain(|_, entry| self.is_true(entry, at));
+            shard.retain(|_, entry| is_true(entry, at));
             if shard.len() >= self.shard_entries_max {
-                shard.clear();
+                // Half of them, whichever: emptying it all would make the next thousands of lookups miss.
+                let mut stays = false;
+                shard.retain(|_, _| {
+                    stays = !stays;
+                    stays
+                });
             }
         }
         shard.insert(key, entry);
         value
-    }
-
-    fn is_true(&self, entry: &Entry<V>, at: Moment) -> bool {
-        entry.epoch == at.epoch && self.max_age.is_none_or(|max| at.now.since(entry.loaded_at) < max)
     }
 
     fn shard(&self, key: &K) -> &RwLock<HashMap<K, Entry<V>>> {
@@ -86,26 +86,32 @@ impl<K: Hash + Eq, V> ExactCache<K, V> {
     }
 }
 
+fn is_true<V>(entry: &Entry<V>, at: Moment) -> bool {
+    entry.epoch == at.epoch && at.max_age.is_none_or(|max| at.now.since(entry.loaded_at) < max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn at(epoch: u64, second: i64) -> Moment {
-        Moment { epoch, now: Timestamp::from_micros(second * 1_000_000) }
+        Moment { epoch, now: Timestamp::from_micros(second * 1_000_000), max_age: None }
     }
 
     #[test]
     fn an_entry_ends_with_its_epoch_and_its_age() {
-        let cache = ExactCache::new(100, Some(Duration::from_secs(1)));
+        let cache = ExactCache::new(100);
         cache.put("k", 1, at(7, 0));
         assert_eq!(cache.get(&"k", at(7, 0)).as_deref(), Some(&1));
         assert_eq!(cache.get(&"k", at(8, 0)), None, "something was changed");
-        assert_eq!(cache.get(&"k", at(7, 1)), None, "another process may have changed it");
+        assert_eq!(cache.get(&"k", at(7, 1)).as_deref(), Some(&1), "nobody else can have changed it");
+        let among_others = Moment { max_age: Some(Duration::from_secs(1)), ..at(7, 1) };
+        assert_eq!(cache.get(&"k", among_others), None, "another process may have changed it");
     }
 
     #[test]
     fn a_change_during_the_load_leaves_nothing_behind() {
-        let cache = ExactCache::new(100, None);
+        let cache = ExactCache::new(100);
         let before_load = at(7, 0);
         // … the load reads the old row, then the change commits and moves the epoch …
         cache.put("k", "old", before_load);
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn it_stays_bounded() {
-        let cache = ExactCache::new(160, None);
+        let cache = ExactCache::new(160);
         for key in 0..10_000 {
             cache.put(key, (), at(0, 0));
         }

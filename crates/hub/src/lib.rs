@@ -30,7 +30,7 @@ pub mod workspaces;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::cache::ExactCache;
+use coordination::cache::{ExactCache, Moment};
 use coordination::crowds::Crowds;
 use coordination::limits::Limits;
 use coordination::turns::Turns;
@@ -65,7 +65,7 @@ const CREDENTIALS_CACHED_MAX: usize = 160_000;
 const SETTINGS_CACHED_MAX: usize = 16_000;
 /// Requests of one account that wait for something at once (DECISIONS 38).
 const WAITING_PER_ACCOUNT_MAX: usize = 200;
-/// With PostgreSQL another process may change what we cached, so an entry lives this long at most.
+/// Where another process may change what we cached, an entry lives this long at most.
 const SHARED_CACHE_AGE_MAX: Duration = Duration::from_secs(1);
 
 /// Everything a use case needs. Cheap to clone.
@@ -121,13 +121,9 @@ impl Hub {
     /// Puts the parts together; nothing runs yet.
     #[must_use]
     pub fn new(records: Db, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, config: Config) -> Self {
-        let age = match records.engine() {
-            records::Engine::Sqlite => None,
-            records::Engine::Postgres => Some(SHARED_CACHE_AGE_MAX),
-        };
         let coordination = Coordination {
-            credentials: ExactCache::new(CREDENTIALS_CACHED_MAX, age),
-            settings: ExactCache::new(SETTINGS_CACHED_MAX, age),
+            credentials: ExactCache::new(CREDENTIALS_CACHED_MAX),
+            settings: ExactCache::new(SETTINGS_CACHED_MAX),
             turns: Turns::default(),
             checks: Turns::default(),
             waiting: Crowds::new(WAITING_PER_ACCOUNT_MAX),
@@ -146,6 +142,19 @@ impl Hub {
             config: Arc::new(config),
             lifecycle: Lifecycle::default(),
         }
+    }
+
+    /// Where a cache stands in time. Entries end by age as well unless no other process can change the records: it has
+    /// the file (SQLite) or holds the lease (PostgreSQL). Whoever loses the lease believes nothing older than a second.
+    pub(crate) fn moment(&self, epoch: u64) -> Moment {
+        let now = self.clock.now();
+        let is_alone = match self.records.engine() {
+            records::Engine::Sqlite => true,
+            records::Engine::Postgres => {
+                self.coordination.lease.get().is_some_and(|lease| lease.is_valid(now))
+            }
+        };
+        Moment { epoch, now, max_age: (!is_alone).then_some(SHARED_CACHE_AGE_MAX) }
     }
 
     /// Starts the background work: sequencer, sealer, jobs.

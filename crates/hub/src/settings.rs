@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use coordination::cache::Moment;
 use domain::Id;
 use domain::Timestamp;
 use domain::audit::AuditEntry;
@@ -19,7 +18,7 @@ use crate::{Caller, Hub, HubError, audit, etag};
 
 /// The organization's settings, cached exactly.
 pub async fn of(hub: &Hub, org: Id<Organization>) -> Result<Arc<Settings>, HubError> {
-    let at = Moment { epoch: hub.records.signals().settings_epoch(), now: hub.clock.now() };
+    let at = hub.moment(hub.records.signals().settings_epoch());
     if let Some(settings) = hub.coordination.settings.get(&org, at) {
         return Ok(settings);
     }

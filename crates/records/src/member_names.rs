@@ -62,7 +62,8 @@ statement!(
                   and ["n.account_id = ?", "a.gitea_username = ?", "(n.name, n.account_id) > (?, ?)"]
                   then "ORDER BY n.name, n.account_id LIMIT ?"
 );
-// Who is found by two of their names is listed once, at the first of them.
+// Who is found by two of their names is listed once, at the first of them. A subquery, not NOT EXISTS: PostgreSQL may
+// turn that into a join over everybody who is found.
 statement!(
     SEARCH: Found = "SELECT a.id, a.email, a.display_name, a.gitea_username, a.access_level, a.status, \
                      a.home_org_id, a.created_at, a.updated_at, m.membership_level, m.manager_id, \
@@ -71,9 +72,9 @@ statement!(
                       WHERE r.org_id = n.org_id AND r.account_id = n.account_id) AS grants, n.name AS sorted_by \
                      FROM member_names n JOIN accounts a ON a.id = n.account_id \
                      JOIN organization_members m ON m.org_id = n.org_id AND m.account_id = n.account_id \
-                     WHERE n.org_id = $1 AND n.name >= $2 AND n.name < $3 AND NOT EXISTS (SELECT 1 \
+                     WHERE n.org_id = $1 AND n.name >= $2 AND n.name < $3 AND n.name = (SELECT o.name \
                      FROM member_names o WHERE o.account_id = n.account_id AND o.org_id = n.org_id \
-                     AND o.name >= $2 AND o.name < $3 AND o.name < n.name)"
+                     AND o.name >= $2 AND o.name < $3 ORDER BY o.name LIMIT 1)"
                     and ["(n.name, n.account_id) > (?, ?)"]
                     then "ORDER BY n.name, n.account_id LIMIT ?"
 );

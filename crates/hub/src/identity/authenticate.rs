@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use coordination::cache::Moment;
 use domain::Timestamp;
 use domain::permissions::{Capability, Standing};
 use records::Tx;
@@ -40,7 +39,7 @@ pub async fn authenticate_by(
     let unknown = || HubError::Unauthenticated("this credential is not known here");
     let (kind, hash) = credential::address(presented).ok_or_else(unknown)?;
     // Before the load: a change during it must leave a stale entry, never a wrong one.
-    let at = Moment { epoch: hub.records.signals().identity_epoch(), now: hub.clock.now() };
+    let at = hub.moment(hub.records.signals().identity_epoch());
     let credential = match hub.coordination.credentials.get(&hash, at) {
         Some(credential) => credential,
         None if lookup == Lookup::SeenBefore && !hub.coordination.credentials.has(&hash) => {

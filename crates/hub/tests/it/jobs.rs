@@ -7,6 +7,8 @@ use hub::jobs::runner::run_due;
 use records::jobs;
 use testkit::{TestHub, on_each_engine};
 
+/// The jobs every hub has.
+const STANDING: [&str; 4] = ["agents:mark_offline", "events:forget", "idempotency:forget", "logins:forget"];
 const HOUR: Duration = Duration::from_secs(3600);
 /// How long anything may take on a machine that is busy building, and how often we look whether it has happened.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +33,7 @@ pub(crate) async fn settled(hub: &TestHub, kind: &'static str) -> Job {
 #[tokio::test]
 async fn a_standing_job_runs_at_once_and_then_every_hour() {
     on_each_engine(async |hub| {
-        for kind in ["events:forget", "idempotency:forget", "logins:forget"] {
+        for kind in STANDING {
             let first = settled(&hub, kind).await;
             assert!(first.run_at <= hub.hub.clock.now().plus(HOUR));
             assert_eq!(first.attempts, 0, "a success starts the count anew");
@@ -47,7 +49,7 @@ async fn a_standing_job_runs_at_once_and_then_every_hour() {
 #[tokio::test]
 async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
     on_each_engine(async |hub| {
-        for kind in ["events:forget", "idempotency:forget", "logins:forget"] {
+        for kind in STANDING {
             settled(&hub, kind).await;
         }
         // This hub's own runner must not take the job from under the test.
@@ -60,9 +62,9 @@ async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
             hub.hub.records.write((), move |tx, ()| Box::pin(jobs::claim(tx, owner, until, at, 16)))
         };
         let lost = claim("lost", now).await.unwrap();
-        assert_eq!(lost.len(), 3);
+        assert_eq!(lost.len(), STANDING.len());
         assert_eq!(claim("next", now).await.unwrap().len(), 0, "held");
-        assert_eq!(claim("next", lease).await.unwrap().len(), 3, "the lease has ended");
+        assert_eq!(claim("next", lease).await.unwrap().len(), STANDING.len(), "the lease has ended");
         let late = lost.into_iter().next().unwrap();
         let given_back = hub
             .hub

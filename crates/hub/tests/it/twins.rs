@@ -89,6 +89,30 @@ async fn a_revoked_key_ends_on_the_other_within_a_second() {
     second.stop().await;
 }
 
+/// Whoever holds the lease is alone and need not look again; whoever has lost it believes nothing old.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_lease_ends_what_was_cached_under_it() {
+    let (first, second) = two().await;
+    let minted = mint(&first.hub, &first.admin_key, "short").await;
+    let secret = minted.secret.expose();
+    let lease = hub::instance::hold(&first.hub).await.unwrap();
+    assert!(first.hub.coordination.lease.set(lease.clone()).is_ok());
+    authenticate(&first.hub, secret, Origin::default()).await.unwrap();
+    let admin = authenticate(&second, &first.admin_key, Origin::default()).await.unwrap();
+    api_keys::revoke(&second, &admin, minted.key.id).await.unwrap();
+    first.clock.advance(Duration::from_secs(2));
+    assert!(lease.is_valid(first.hub.clock.now()));
+    assert!(
+        authenticate(&first.hub, secret, Origin::default()).await.is_ok(),
+        "nobody else may have changed it"
+    );
+    // Longer than the lease lasts, and sooner than it is renewed.
+    first.clock.advance(Duration::from_secs(30));
+    assert!(!lease.is_valid(first.hub.clock.now()));
+    assert!(authenticate(&first.hub, secret, Origin::default()).await.is_err(), "somebody may have");
+    second.stop().await;
+}
+
 /// Decides something that only admins may; whether it was done.
 async fn decides(hub: &Hub, caller: &Caller, name: &str) -> bool {
     let email = format!("{name}@example.org");
