@@ -18,7 +18,8 @@ const RANDOM_CHARS: usize = 43;
 /// So many characters of a key are its public name: the mark and eight more.
 const PUBLIC_CHARS: usize = MARK_CHARS + 8;
 /// What has the shape of a key and is none. Each is a constant of a test or of the documents.
-const HARMLESS: [&[u8]; 1] = [b"csk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"];
+const HARMLESS: [&[u8]; 2] =
+    [b"csk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", b"css_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"];
 
 /// What must not be shown.
 #[derive(Default)]
