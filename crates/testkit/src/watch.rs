@@ -1,6 +1,6 @@
 //! What the suite shows, and what it must not show, for `cargo xtask test` to compare (DECISIONS 27).
 //!
-//! That chore names a directory in [`VARIABLE`]. Every process of the suite then writes there what its hubs log, at
+//! That chore names a directory in `COUNTERSIGN_TEST_WATCH`. Every process of the suite then writes there what its hubs log, at
 //! every level, what the programs it starts say, and, in `secrets`, each secret it comes across. Without the variable
 //! nothing is written anywhere.
 //!
