@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::accounts::Account;
+use crate::accounts::{Account, AccountStatus};
 use crate::organizations::{MembershipLevel, Organization};
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
@@ -84,6 +84,19 @@ pub enum InvitationRefusal {
     /// Nobody answered in time.
     #[error("this invitation has expired; ask for another one")]
     Expired,
+    /// What it offers is its sender's to give.
+    #[error("whoever sent this invitation can no longer give what it offers; ask for another one")]
+    Void,
+}
+
+/// Whether the offer still stands: whoever made it must still be able to.
+pub fn still_stands(
+    sender: AccountStatus,
+    level: Option<MembershipLevel>,
+    organization: &Organization,
+) -> Result<(), InvitationRefusal> {
+    let can_give = sender == AccountStatus::Active && level.is_some_and(MembershipLevel::is_admin);
+    if can_give && organization.archived_at.is_none() { Ok(()) } else { Err(InvitationRefusal::Void) }
 }
 
 impl Invitation {

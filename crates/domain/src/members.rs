@@ -2,7 +2,7 @@
 
 use crate::accounts::Account;
 use crate::json::FieldError;
-use crate::organizations::MembershipLevel;
+use crate::organizations::{MembershipLevel, Organization};
 use crate::roles;
 use crate::{Id, Timestamp};
 
@@ -57,6 +57,37 @@ impl Seat {
     }
 }
 
+/// What shall change about a seat.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SeatChange {
+    /// Admin or member.
+    pub level: Option<MembershipLevel>,
+    /// All roles, new.
+    pub roles: Option<Vec<String>>,
+    /// Another manager, or none.
+    pub manager_id: Option<Option<Id<Account>>>,
+}
+
+impl Seat {
+    /// The seat after the change. Without a word about the level, a list of roles that names `admin` or leaves it out
+    /// says it; the owner's level is not asked for, it stays.
+    ///
+    /// # Errors
+    /// As [`Seat::asked`].
+    pub fn changed(&self, change: &SeatChange) -> Result<Self, Vec<FieldError>> {
+        let is_owner = self.level == MembershipLevel::Owner;
+        let said = change.level.unwrap_or(match (&change.roles, is_owner) {
+            (None, false) => self.level,
+            (None, true) => MembershipLevel::Admin,
+            (Some(_), _) => MembershipLevel::Member,
+        });
+        let roles = change.roles.as_ref().unwrap_or(&self.roles);
+        let seat = Self::asked(said, roles, change.manager_id.unwrap_or(self.manager_id))?;
+        let stays = is_owner && change.level.is_none();
+        Ok(if stays { Self { level: self.level, ..seat } } else { seat })
+    }
+}
+
 /// A role that somebody holds, and who gave it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct HeldRole {
@@ -90,13 +121,35 @@ pub struct Seated {
     pub updated_at: Timestamp,
 }
 
+impl HeldRole {
+    /// Whether the role makes its holder eligible: one that somebody gave himself does not.
+    #[must_use]
+    pub fn counts_for(&self, holder: Id<Account>) -> bool {
+        self.granted_by != holder
+    }
+}
+
 impl Seated {
+    /// What it is, without who gave it and since when.
+    #[must_use]
+    pub fn seat(&self) -> Seat {
+        let roles = self.roles.iter().map(|held| held.role.clone()).collect();
+        Seat { level: self.level, manager_id: self.manager_id, roles }
+    }
+
     /// The names of the roles as people see them: the level is one of them.
     #[must_use]
     pub fn role_names(&self) -> Vec<String> {
         let level = self.level.is_admin().then(|| roles::ADMIN.to_owned());
         level.into_iter().chain(self.roles.iter().map(|held| held.role.clone())).collect()
     }
+}
+
+/// Whether an admin may add this account without asking it: one that is at home here; an instance admin any but the
+/// hub's own, which is at home nowhere.
+#[must_use]
+pub fn may_add(account: &Account, org: Id<Organization>, by_instance_admin: bool) -> bool {
+    account.home_org_id.is_some_and(|home| home == org || by_instance_admin)
 }
 
 /// Why a seat stays as it is.
@@ -182,6 +235,29 @@ mod tests {
         assert_eq!(places, ["/roles/1", "/roles/2"]);
         let errors = asked(MembershipLevel::Owner, &[]).unwrap_err();
         assert_eq!(errors[0].pointer, "/membership_level");
+    }
+
+    #[test]
+    fn a_change_says_only_what_it_names() {
+        use MembershipLevel::{Admin, Member, Owner};
+        let seat = |level| Seat { roles: vec!["dba".into()], ..Seat::of(level) };
+        let roles = |roles: &[&str]| SeatChange {
+            roles: Some(roles.iter().map(|role| (*role).to_owned()).collect()),
+            ..SeatChange::default()
+        };
+        for level in [Owner, Admin, Member] {
+            assert_eq!(seat(level).changed(&SeatChange::default()), Ok(seat(level)));
+        }
+        assert_eq!(seat(Admin).changed(&roles(&["dba"])), Ok(seat(Member)), "admin was left out");
+        assert_eq!(seat(Member).changed(&roles(&["admin", "dba"])), Ok(seat(Admin)));
+        assert_eq!(seat(Owner).changed(&roles(&["dba"])), Ok(seat(Owner)), "the owner stays");
+        let demoted = SeatChange { level: Some(Member), ..SeatChange::default() };
+        assert_eq!(seat(Owner).changed(&demoted).map(|seat| seat.level), Ok(Member), "refused by may_reseat");
+        let managed = SeatChange { manager_id: Some(Some(ME)), ..SeatChange::default() };
+        let with = seat(Member).changed(&managed).unwrap();
+        assert_eq!(with.manager_id, Some(ME));
+        let without = SeatChange { manager_id: Some(None), ..SeatChange::default() };
+        assert_eq!(with.changed(&without), Ok(seat(Member)));
     }
 
     #[test]

@@ -32,14 +32,6 @@ pub struct RoleGrant {
     pub created_at: Timestamp,
 }
 
-impl RoleGrant {
-    /// Whether the role makes its holder eligible: one that somebody gave himself does not.
-    #[must_use]
-    pub fn counts(&self) -> bool {
-        self.granted_by != self.account_id
-    }
-}
-
 /// Checks the name of a role.
 ///
 /// # Errors

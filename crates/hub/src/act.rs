@@ -1,6 +1,7 @@
 //! One act of a caller: what the units of most use cases need.
 
 use domain::accounts::Account;
+use domain::audit::AuditEntry;
 use domain::events::EventDraft;
 use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::identity::authenticate::{confirm, reread};
 use crate::identity::credential::Credential;
+use crate::identity::founding::Maker;
 use crate::{Caller, Hub, HubError, audit};
 
 /// Who does something, when, and with what.
@@ -36,6 +38,17 @@ impl<T> Act<T> {
         self.caller.credential.account.id
     }
 
+    /// The caller, as whoever makes a tenant or a member.
+    pub(crate) fn maker(&self) -> Maker<'_> {
+        let service = &self.caller.origin.service;
+        Maker { ids: &*self.hub.ids, actor: self.actor(), service, now: self.now, caller: Some(&self.caller) }
+    }
+
+    /// An audit row of it.
+    pub(crate) fn entry(&self, action: &str, subject: Subject) -> AuditEntry {
+        self.caller.entry(&self.hub, action, subject, self.now)
+    }
+
     /// Reads the caller again; see [`confirm`].
     pub(crate) async fn confirm(&self, tx: &mut Tx, capability: Capability) -> Result<Standing, HubError> {
         confirm(tx, &self.caller, capability, self.now).await
@@ -54,7 +67,7 @@ impl<T> Act<T> {
         subject: Subject,
         details: Map<String, Value>,
     ) -> Result<(), HubError> {
-        let mut entry = self.caller.entry(&self.hub, action, subject, self.now);
+        let mut entry = self.entry(action, subject);
         entry.details = details;
         audit::record(tx, &entry).await
     }

@@ -45,18 +45,23 @@ impl Caller {
     /// An audit row of something this caller does in its organization.
     #[must_use]
     pub fn entry(&self, hub: &Hub, action: &str, subject: Subject, now: Timestamp) -> AuditEntry {
+        self.signed(plain_entry(
+            hub.ids.id(),
+            Chain::Organization(self.credential.organization.id),
+            self.credential.account.id,
+            (action, subject, &self.origin.service),
+            now,
+        ))
+    }
+
+    /// The row with what this caller came with, and from where.
+    pub(crate) fn signed(&self, entry: AuditEntry) -> AuditEntry {
         AuditEntry {
             key_id: self.credential.key_id(),
             login_session_id: self.credential.login().map(|login| login.id.to_string()),
             ip: self.origin.ip.clone(),
             user_agent: self.origin.user_agent.clone(),
-            ..plain_entry(
-                hub.ids.id(),
-                Chain::Organization(self.credential.organization.id),
-                self.credential.account.id,
-                (action, subject, &self.origin.service),
-                now,
-            )
+            ..entry
         }
     }
 }

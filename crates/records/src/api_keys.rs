@@ -48,11 +48,6 @@ statement!(
                           WHERE org_id = $1 AND id = $2", lock "FOR UPDATE"
 );
 statement!(
-    HOLD_ALL: ApiKey = "SELECT id, org_id, owner_id, minted_by, name, prefix, scopes, enabled, revoked_at, \
-                        expires_at, rotated_to_id, last_used_at, created_at, updated_at FROM api_keys \
-                        WHERE org_id = $1 AND owner_id = $2 AND revoked_at IS NULL ORDER BY id", lock "FOR UPDATE"
-);
-statement!(
     LIST: ApiKey = "SELECT id, org_id, owner_id, minted_by, name, prefix, scopes, enabled, revoked_at, expires_at, \
                     rotated_to_id, last_used_at, created_at, updated_at FROM api_keys WHERE org_id = $1"
                    and ["(owner_id = ? OR owner_id IN (SELECT id FROM agents WHERE org_id = ? AND owner_id = ?))",
@@ -118,12 +113,6 @@ pub async fn get_shared(tx: &mut Tx, org: Id<Organization>, id: Id<ApiKey>) -> R
 /// The key, for a unit that is about to change it.
 pub async fn get_locked(tx: &mut Tx, org: Id<Organization>, id: Id<ApiKey>) -> Result<Option<ApiKey>> {
     tx.opt(&GET_LOCKED, args![org, id]).await
-}
-
-/// Holds the keys of an account that are still good, for a unit that will end them. Whoever acts with one of them holds
-/// it before anything else, so a unit that comes to the keys last would wait for those who wait for it.
-pub async fn hold_all(tx: &mut Tx, org: Id<Organization>, owner: Id<Account>) -> Result<()> {
-    tx.all(&HOLD_ALL, args![org, owner]).await.map(drop)
 }
 
 struct Any {

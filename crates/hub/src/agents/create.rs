@@ -7,13 +7,13 @@ use domain::agents::{Agent, Workload, may_own};
 use domain::members::Seat;
 use domain::organizations::MembershipLevel;
 use domain::permissions::Capability;
-use records::{Tx, accounts, agents};
+use records::{Tx, agents};
 use serde_json::{Map, Value};
 
 use super::{Seen, announce, facts, owners, subject, taken};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::identity::founding::{Maker, join};
+use crate::identity::founding::{Entrance, enter};
 use crate::{Caller, Hub, HubError};
 
 /// What a new agent should be.
@@ -76,11 +76,10 @@ async fn unit(tx: &mut Tx, act: &Act<Agent>) -> Result<Seen, HubError> {
     let line = owners::line(tx, agent.org_id, agent.owner_id).await?;
     may_own(agent.id, &line).map_err(|refusal| HubError::Forbidden(refusal.to_string()))?;
     let account = account(agent);
-    accounts::insert(tx, &account).await?;
-    let maker =
-        Maker { ids: &*act.hub.ids, actor: act.actor(), service: &act.caller.origin.service, now: act.now };
     let organization = &act.caller.credential.organization;
-    join(tx, maker, organization, &account, &Seat::of(MembershipLevel::Member)).await?;
+    let seat = Seat::of(MembershipLevel::Member);
+    let entrance = Entrance { organization, seat: &seat, granted_by: act.actor() };
+    enter(tx, act.maker(), &account, &entrance).await?;
     agents::insert(tx, agent).await?;
     let details = facts(agent).as_object().cloned().unwrap_or_default();
     act.record(tx, "agent:created", subject(agent.id), details).await?;

@@ -5,20 +5,21 @@ use domain::accounts::{
 };
 use domain::audit::{AuditEntry, Chain};
 use domain::invitations::Invitation;
-use domain::members::{Member, Seat};
+use domain::members::{Member, Seat, may_add};
 use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
-use domain::{Id, Timestamp, text};
+use domain::{Id, text};
 use records::{Tx, accounts, agents, login_sessions, member_names, members, organizations};
 use serde_json::{Map, json};
 
-use super::authenticate::confirm;
-use super::founding::{Maker, NewAccount, join};
+use super::founding::{Entrance, NewAccount, enter};
 use super::{invitations, members as seats, passwords};
+use crate::act::{Act, differences};
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::{Caller, Hub, HubError, audit, etag};
 
+const MISSING: HubError = HubError::NotFound("account");
 /// Addresses at this name are the hub's own.
 const OWN_DOMAIN: &str = "@countersign.invalid";
 
@@ -41,12 +42,9 @@ pub struct Wanted {
 }
 
 struct Creation {
-    hub: Hub,
-    caller: Caller,
     account: NewAccount,
     seat: Seat,
     password_hash: Option<String>,
-    now: Timestamp,
 }
 
 /// Makes an account that is at home in the caller's organization, or invites the one that has the address.
@@ -67,30 +65,27 @@ pub async fn create(
         Some(password) => Some(passwords::hash(hub, password).await?),
         None => None,
     };
-    let (kept, caller, now) = (hub.clone(), caller.clone(), hub.clock.now());
-    let creation = Creation { hub: kept, caller, account, seat, password_hash, now };
-    write_once(hub, once, creation, |tx, creation| Box::pin(create_unit(tx, creation))).await
+    let act = Act::new(hub, caller, Creation { account, seat, password_hash });
+    write_once(hub, once, act, |tx, act| Box::pin(create_unit(tx, act))).await
 }
 
-async fn create_unit(tx: &mut Tx, creation: &Creation) -> Result<Created, HubError> {
-    let standing = confirm(tx, &creation.caller, Capability::MembersWrite, creation.now).await?;
-    let wanted = &creation.account;
+async fn create_unit(tx: &mut Tx, act: &Act<Creation>) -> Result<Created, HubError> {
+    let standing = act.confirm(tx, Capability::MembersWrite).await?;
+    let Creation { account: wanted, seat, password_hash } = &act.input;
     if wanted.access_level == AccessLevel::Admin && !standing.is_instance_admin() {
         return Err(HubError::Forbidden(AccountRefusal::AccessLevel.to_string()));
     }
-    let org = &creation.caller.credential.organization;
-    seats::manager_is_member(tx, org.id, &creation.seat).await?;
+    let org = &act.caller.credential.organization;
+    seats::manager_is_member(tx, org.id, seat).await?;
     if let Some(known) = accounts::by_email(tx, &wanted.email).await? {
-        return existing(tx, creation, standing, &known).await;
+        return existing(tx, act, standing, &known).await;
     }
-    let account = wanted.made(&*creation.hub.ids, creation.now);
-    accounts::insert(tx, &account).await?;
-    let actor = creation.caller.credential.account.id;
-    let service = &creation.caller.origin.service;
-    let maker = Maker { ids: &*creation.hub.ids, actor, service, now: creation.now };
-    join(tx, maker, org, &account, &creation.seat).await?;
-    if let Some(hash) = &creation.password_hash {
-        passwords::set_first(tx, account.id, hash, actor, creation.now).await?;
+    let account = wanted.made(&*act.hub.ids, act.now);
+    let entrance = Entrance { organization: org, seat, granted_by: act.actor() };
+    enter(tx, act.maker(), &account, &entrance).await?;
+    if let Some(hash) = password_hash {
+        passwords::set_first(tx, account.id, hash, act.actor(), act.now).await?;
+        act.record(tx, "password:set", Subject::new("account", account.id), Map::new()).await?;
     }
     let account = Account { home_org_id: Some(org.id), ..account };
     Ok(Created::Account(seats::load(tx, org.id, account).await?))
@@ -99,28 +94,21 @@ async fn create_unit(tx: &mut Tx, creation: &Creation) -> Result<Created, HubErr
 /// The address is taken: by a member, which the caller may know, or by somebody elsewhere, who is asked.
 async fn existing(
     tx: &mut Tx,
-    creation: &Creation,
+    act: &Act<Creation>,
     standing: Standing,
     known: &Account,
 ) -> Result<Created, HubError> {
-    let org = creation.caller.credential.organization.id;
+    let org = act.org();
     if members::get(tx, org, known.id).await?.is_some() {
         return Err(HubError::Conflict("a member has this e-mail already".into()));
     }
-    if standing.is_instance_admin() || known.home_org_id == Some(org) {
+    if may_add(known, org, standing.is_instance_admin()) {
         return Err(HubError::Conflict(format!(
             "the account {} has this e-mail; add it with POST /organizations/{org}/members",
             known.id
         )));
     }
-    let invited = invitations::Wanted {
-        hub: &creation.hub,
-        caller: &creation.caller,
-        account: known.id,
-        seat: &creation.seat,
-        now: creation.now,
-    };
-    Ok(Created::Invited(invitations::invite(tx, &invited).await?))
+    Ok(Created::Invited(invitations::invite(tx, act, known.id, &act.input.seat).await?))
 }
 
 /// An account: one's own, a member's, one that is at home here; for an instance admin any.
@@ -130,7 +118,7 @@ pub async fn get(hub: &Hub, caller: &Caller, id: Id<Account>) -> Result<Member, 
     hub.records
         .read(input, |tx, (caller, id)| {
             Box::pin(async move {
-                let account = accounts::get(tx, *id).await?.ok_or(HubError::NotFound("account"))?;
+                let account = accounts::get(tx, *id).await?.ok_or(MISSING)?;
                 let standing = caller.credential.standing();
                 visible(tx, caller.credential.organization.id, standing, account).await
             })
@@ -144,12 +132,9 @@ async fn visible(
     standing: Standing,
     account: Account,
 ) -> Result<Member, HubError> {
-    // Nobody is the hub's own account, and nobody changes it.
-    let is_own_of_hub = account.home_org_id.is_none();
-    let at_home = account.home_org_id == Some(org) && standing.is_org_admin();
     let member = seats::load(tx, org, account).await?;
-    let seen = !is_own_of_hub && (member.seat.is_some() || at_home || standing.is_instance_admin());
-    Some(member).filter(|_| seen).ok_or(HubError::NotFound("account"))
+    let seen = member.account.is_seen_from(org, member.seat.is_some(), standing);
+    Some(member).filter(|_| seen).ok_or(MISSING)
 }
 
 /// What a reader of an account must send to change exactly that.
@@ -159,12 +144,9 @@ pub fn etag(account: &Account) -> String {
 }
 
 struct Change {
-    hub: Hub,
-    caller: Caller,
     id: Id<Account>,
     wanted: AccountChange,
     if_match: Option<String>,
-    now: Timestamp,
 }
 
 /// Changes an account. Suspension and deactivation end its logins in the same unit; its keys open nothing from then on.
@@ -183,29 +165,26 @@ pub async fn change(
             .map_err(|bad| HubError::field("/gitea_username", bad.to_string()))?;
     }
     let wanted = AccountChange { email, ..wanted };
-    let now = hub.clock.now();
-    let change = Change { hub: hub.clone(), caller: caller.clone(), id, wanted, if_match, now };
-    hub.records.write(change, |tx, change| Box::pin(change_unit(tx, change))).await
+    let act = Act::new(hub, caller, Change { id, wanted, if_match });
+    hub.records.write(act, |tx, act| Box::pin(change_unit(tx, act))).await
 }
 
-async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Member, HubError> {
-    // In one order for all units: first what the account may be acting with, then those who run the instance, then the
-    // account, then the caller.
-    if change.wanted.status.is_some() {
-        login_sessions::open_locked(tx, change.id).await?;
-    }
-    let instance_admins = match change.wanted.status.is_some() || change.wanted.access_level.is_some() {
-        true => accounts::instance_admins(tx).await?,
-        false => Vec::new(),
-    };
-    let before = accounts::get_locked(tx, change.id).await?;
-    let standing = confirm(tx, &change.caller, Capability::AccountsWrite, change.now).await?;
-    let org = change.caller.credential.organization.id;
-    let before = before.ok_or(HubError::NotFound("account"))?;
-    let before = visible(tx, org, standing, before).await?.account;
-    etag::require(change.if_match.as_deref(), &etag(&before))?;
+/// The account for a unit that is about to change it, and whether nobody else is left to run the instance.
+struct Locked {
+    account: Account,
+    is_last_instance_admin: bool,
+}
+
+async fn change_unit(tx: &mut Tx, act: &Act<Change>) -> Result<Member, HubError> {
+    let Change { wanted, if_match, .. } = &act.input;
+    let locked = locked(tx, act).await?;
+    let standing = act.confirm(tx, Capability::AccountsWrite).await?;
+    let Locked { account, is_last_instance_admin } = locked.ok_or(MISSING)?;
+    let org = act.org();
+    let before = visible(tx, org, standing, account).await?.account;
+    etag::require(if_match.as_deref(), &etag(&before))?;
     let asker = Asker {
-        account: change.caller.credential.account.id,
+        account: act.actor(),
         administers_home: standing.is_org_admin() && before.home_org_id == Some(org),
         is_instance_admin: standing.is_instance_admin(),
     };
@@ -215,73 +194,76 @@ async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Member, HubError> {
             Some(home) => agents::get(tx, home, before.id).await?.is_some(),
             None => false,
         },
-        is_last_instance_admin: instance_admins.iter().all(|admin| admin.id == before.id),
+        is_last_instance_admin,
     };
-    may_change(&asker, &before, &facts, &change.wanted)
+    may_change(&asker, &before, &facts, wanted)
         .map_err(|refusal| HubError::Forbidden(refusal.to_string()))?;
-    let after = changed(&before, &change.wanted, change.now);
+    let after = before.changed(wanted, act.now);
     if after != before {
-        save(tx, change, &before, &after).await?;
+        save(tx, act, &before, &after).await?;
     }
     seats::load(tx, org, after).await
 }
 
-fn changed(before: &Account, wanted: &AccountChange, now: Timestamp) -> Account {
-    let after = Account {
-        display_name: wanted.display_name.clone().unwrap_or_else(|| before.display_name.clone()),
-        email: wanted.email.clone().unwrap_or_else(|| before.email.clone()),
-        gitea_username: wanted.gitea_username.clone().unwrap_or_else(|| before.gitea_username.clone()),
-        status: wanted.status.unwrap_or(before.status),
-        access_level: wanted.access_level.unwrap_or(before.access_level),
-        ..before.clone()
-    };
-    match after == *before {
-        true => after,
-        false => Account { updated_at: now.after(before.updated_at), ..after },
+/// In one order for all units: what the account may be acting with, those who run the instance, the account. Nobody
+/// locks anything of an account they do not see.
+async fn locked(tx: &mut Tx, act: &Act<Change>) -> Result<Option<Locked>, HubError> {
+    let Change { id, wanted, .. } = &act.input;
+    let Some(account) = accounts::get(tx, *id).await? else { return Ok(None) };
+    let standing = act.caller.credential.standing();
+    let Ok(seen) = visible(tx, act.org(), standing, account).await else { return Ok(None) };
+    if wanted.status.is_some() {
+        login_sessions::open_locked(tx, *id).await?;
     }
+    // Whoever becomes an admin between the look and the lock is taken for the last one, and stays.
+    let mut is_last_instance_admin = true;
+    if seen.account.access_level == AccessLevel::Admin {
+        let admins = accounts::instance_admins(tx).await?;
+        is_last_instance_admin = admins.iter().all(|admin| admin.id == *id);
+    }
+    let account = accounts::get_locked(tx, *id).await?;
+    Ok(account.map(|account| Locked { account, is_last_instance_admin }))
 }
 
-async fn save(tx: &mut Tx, change: &Change, before: &Account, after: &Account) -> Result<(), HubError> {
+async fn save(tx: &mut Tx, act: &Act<Change>, before: &Account, after: &Account) -> Result<(), HubError> {
     let taken = accounts::by_email(tx, &after.email).await?;
     if taken.is_some_and(|other| other.id != after.id) {
         return Err(HubError::Conflict("another account has this e-mail".into()));
     }
     accounts::update(tx, after).await?;
     if after.status != AccountStatus::Active {
-        login_sessions::end_all(tx, after.id, None, change.now).await?;
+        login_sessions::end_all(tx, after.id, None, act.now).await?;
     }
     if (&after.display_name, &after.email) != (&before.display_name, &before.email) {
         for membership in members::of_account(tx, after.id).await? {
-            member_names::set(tx, membership.org_id, after, change.now).await?;
+            member_names::set(tx, membership.org_id, after, act.now).await?;
         }
     }
     // In the caller's chain, and at home, where people look for it.
-    let entry = entry(change, before, after);
+    let entry = entry(act, before, after);
     audit::record(tx, &entry).await?;
     let home = after.home_org_id.map(Chain::Organization).filter(|home| *home != entry.chain);
     match home {
-        Some(chain) => audit::record(tx, &AuditEntry { id: change.hub.ids.id(), chain, ..entry }).await,
+        Some(chain) => audit::record(tx, &AuditEntry { id: act.hub.ids.id(), chain, ..entry }).await,
         None => Ok(()),
     }
 }
 
-fn entry(change: &Change, before: &Account, after: &Account) -> AuditEntry {
-    let fields = [
-        ("display_name", json!(before.display_name), json!(after.display_name)),
-        ("email", json!(before.email), json!(after.email)),
-        ("gitea_username", json!(before.gitea_username), json!(after.gitea_username)),
-        ("access_level", json!(before.access_level.as_str()), json!(after.access_level.as_str())),
-    ];
-    let details: Map<_, _> = fields
-        .into_iter()
-        .filter(|(_, from, to)| from != to)
-        .map(|(field, from, to)| (field.to_owned(), json!({"from": from, "to": to})))
-        .collect();
-    let subject = Subject::new("account", after.id);
-    let plain = change.caller.entry(&change.hub, "account:changed", subject, change.now);
+fn entry(act: &Act<Change>, before: &Account, after: &Account) -> AuditEntry {
     let state =
         |account: &Account| (before.status != after.status).then(|| account.status.as_str().to_owned());
+    let plain = act.entry("account:changed", Subject::new("account", after.id));
+    let details = differences(&facts(before), &facts(after));
     AuditEntry { details, from_state: state(before), to_state: state(after), ..plain }
+}
+
+fn facts(account: &Account) -> serde_json::Value {
+    json!({
+        "display_name": account.display_name,
+        "email": account.email,
+        "gitea_username": account.gitea_username,
+        "access_level": account.access_level.as_str(),
+    })
 }
 
 fn email(text: &str) -> Result<String, HubError> {

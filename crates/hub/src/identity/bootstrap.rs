@@ -65,7 +65,7 @@ async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
     let admin = account(ADMIN_EMAIL, "admin", AccessLevel::Admin);
     accounts::insert(tx, &system).await?;
     accounts::insert(tx, &admin).await?;
-    let maker = Maker { ids, actor: system.id, service: SERVICE, now };
+    let maker = Maker { ids, actor: system.id, service: SERVICE, now, caller: None };
     let minted = create_with_key(tx, maker, "default", &admin, &first.secret).await?;
     login_links::make(tx, maker, &admin, Some(minted.key.org_id), &first.link).await?;
     let subject = Subject::new("organization", minted.key.org_id);

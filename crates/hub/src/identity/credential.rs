@@ -6,6 +6,7 @@ use domain::accounts::{Account, AccountStatus};
 use domain::agents::{Agent, OWNERS_MAX};
 use domain::api_keys::{ApiKey, KeyRefusal};
 use domain::login_sessions::{LoginRefusal, LoginSession};
+use domain::members::{HeldRole, Seated};
 use domain::organizations::{Membership, Organization};
 use domain::permissions::{CapabilitySet, Standing, capabilities_within};
 use domain::roles::{self, RoleGrant};
@@ -77,24 +78,6 @@ impl Means {
     }
 }
 
-/// A membership with its roles.
-#[derive(Clone, Debug)]
-pub struct Member {
-    /// Level and manager.
-    pub membership: Membership,
-    /// By name.
-    pub roles: Vec<RoleGrant>,
-}
-
-impl Member {
-    /// The names of the roles as people see them: the level is one of them.
-    #[must_use]
-    pub fn role_names(&self) -> Vec<String> {
-        let level = self.membership.membership_level.is_admin().then(|| roles::ADMIN.to_owned());
-        level.into_iter().chain(self.roles.iter().map(|grant| grant.role.clone())).collect()
-    }
-}
-
 /// A key or login with everything it stands for.
 pub struct Credential {
     /// What was presented.
@@ -103,8 +86,8 @@ pub struct Credential {
     pub account: Account,
     /// Where it acts.
     pub organization: Organization,
-    /// The owner's membership there.
-    pub member: Option<Member>,
+    /// What the owner is there.
+    pub seat: Option<Seated>,
     /// The agent that the account is.
     pub agent: Option<Agent>,
     /// Whether everybody who answers for the agent may act; true of people.
@@ -116,11 +99,11 @@ impl Credential {
     /// What the rules about permissions look at.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        let counts = |grant: &RoleGrant| grant.role == roles::AUTHOR && grant.counts();
+        let counts = |held: &HeldRole| held.role == roles::AUTHOR && held.counts_for(self.account.id);
         Standing {
             access_level: self.account.access_level,
-            membership_level: self.member.as_ref().map(|member| member.membership.membership_level),
-            is_author: self.member.as_ref().is_some_and(|member| member.roles.iter().any(counts)),
+            membership_level: self.seat.as_ref().map(|seat| seat.level),
+            is_author: self.seat.as_ref().is_some_and(|seat| seat.roles.iter().any(counts)),
             is_agent: self.agent.is_some(),
         }
     }
@@ -158,7 +141,7 @@ impl Credential {
             AccountStatus::Active if self.organization.archived_at.is_some() => {
                 Some("the organization of this credential is archived")
             }
-            AccountStatus::Active if self.member.is_none() => {
+            AccountStatus::Active if self.seat.is_none() => {
                 Some("the owner of this credential has left its organization")
             }
             AccountStatus::Active if !self.is_answered_for => {
@@ -234,8 +217,8 @@ async fn complete(tx: &mut Tx, means: Means, hold: Hold) -> Result<Option<Creden
         Hold::Look => members::get(tx, org, id).await?,
         Hold::Share => members::get_shared(tx, org, id).await?,
     };
-    let member = match membership {
-        Some(membership) => Some(Member { membership, roles: records::roles::of(tx, org, id).await? }),
+    let seat = match membership {
+        Some(membership) => Some(seated(tx, &membership).await?),
         None => None,
     };
     // Only services can be agents, so people cost no look at the agents.
@@ -252,7 +235,20 @@ async fn complete(tx: &mut Tx, means: Means, hold: Hold) -> Result<Option<Creden
         Means::Login(login) => Some(login.last_active_at),
     };
     let last_used_micros = AtomicI64::new(last_used.map_or(i64::MIN, Timestamp::micros));
-    Ok(Some(Credential { means, account, organization, member, agent, is_answered_for, last_used_micros }))
+    Ok(Some(Credential { means, account, organization, seat, agent, is_answered_for, last_used_micros }))
+}
+
+/// A membership with its roles.
+pub(super) async fn seated(tx: &mut Tx, membership: &Membership) -> Result<Seated, HubError> {
+    let grants = records::roles::of(tx, membership.org_id, membership.account_id).await?;
+    let held = |grant: RoleGrant| HeldRole { role: grant.role, granted_by: grant.granted_by };
+    Ok(Seated {
+        level: membership.membership_level,
+        manager_id: membership.manager_id,
+        roles: grants.into_iter().map(held).collect(),
+        joined_at: membership.created_at,
+        updated_at: membership.updated_at,
+    })
 }
 
 async fn account(tx: &mut Tx, id: Id<Account>, hold: Hold) -> Result<Option<Account>, HubError> {

@@ -17,7 +17,7 @@ use records::{Tx, accounts, api_keys, member_names, members, organizations, proj
 use super::api_keys::MintedKey;
 use crate::caller::plain_entry;
 use crate::ids::{Ids, secret};
-use crate::{Hub, HubError, audit};
+use crate::{Caller, Hub, HubError, audit};
 
 /// The overview nags until a key of this name is rotated or deleted.
 const FIRST_KEY_NAME: &str = "bootstrap";
@@ -56,12 +56,25 @@ pub(crate) struct Maker<'a> {
     pub(crate) actor: Id<Account>,
     pub(crate) service: &'a str,
     pub(crate) now: Timestamp,
+    /// Who asked for it; none where the hub itself or its operator makes it.
+    pub(crate) caller: Option<&'a Caller>,
 }
 
 impl Maker<'_> {
     pub(crate) fn entry(&self, chain: Chain, action: &str, subject: Subject) -> AuditEntry {
-        plain_entry(self.ids.id(), chain, self.actor, (action, subject, self.service), self.now)
+        let plain = plain_entry(self.ids.id(), chain, self.actor, (action, subject, self.service), self.now);
+        match self.caller {
+            Some(caller) => caller.signed(plain),
+            None => plain,
+        }
     }
+}
+
+/// Where an account comes in, as what, and who gives it its roles.
+pub(crate) struct Entrance<'a> {
+    pub(crate) organization: &'a Organization,
+    pub(crate) seat: &'a Seat,
+    pub(crate) granted_by: Id<Account>,
 }
 
 struct Founding {
@@ -88,7 +101,8 @@ pub async fn found(hub: &Hub, slug: &str, owner: NewAccount) -> Result<MintedKey
 async fn found_unit(tx: &mut Tx, founding: &Founding) -> Result<MintedKey, HubError> {
     let owner = founding.owner.made(&*founding.ids, founding.now);
     accounts::insert(tx, &owner).await?;
-    let maker = Maker { ids: &*founding.ids, actor: owner.id, service: "founding", now: founding.now };
+    let maker =
+        Maker { ids: &*founding.ids, actor: owner.id, service: "founding", now: founding.now, caller: None };
     create_with_key(tx, maker, &founding.slug, &owner, &founding.secret).await
 }
 
@@ -100,7 +114,8 @@ pub(crate) async fn create(
     owner: &Account,
 ) -> Result<(), HubError> {
     organizations::insert(tx, organization).await?;
-    join(tx, maker, organization, owner, &Seat::of(MembershipLevel::Owner)).await?;
+    let seat = Seat::of(MembershipLevel::Owner);
+    join(tx, maker, owner, &Entrance { organization, seat: &seat, granted_by: maker.actor }).await?;
     projects::insert(tx, &first_project(maker, organization)).await?;
     let subject = Subject::new("organization", organization.id);
     let chain = Chain::Organization(organization.id);
@@ -164,14 +179,31 @@ fn first_key(maker: Maker<'_>, organization: &Organization, owner: &Account, sec
     }
 }
 
+/// Makes an account and its first membership, which is its home.
+pub(crate) async fn enter(
+    tx: &mut Tx,
+    maker: Maker<'_>,
+    account: &Account,
+    entrance: &Entrance<'_>,
+) -> Result<(), HubError> {
+    accounts::insert(tx, account).await?;
+    let chain = Chain::Organization(entrance.organization.id);
+    let mut entry = maker.entry(chain, "account:created", Subject::new("account", account.id));
+    entry.details.insert("email".into(), account.email.clone().into());
+    entry.details.insert("display_name".into(), account.display_name.clone().into());
+    entry.details.insert("access_level".into(), account.access_level.as_str().into());
+    audit::record(tx, &entry).await?;
+    join(tx, maker, account, entrance).await
+}
+
 /// Makes an account a member; an account without a home finds it here.
 pub(crate) async fn join(
     tx: &mut Tx,
     maker: Maker<'_>,
-    organization: &Organization,
     account: &Account,
-    seat: &Seat,
+    entrance: &Entrance<'_>,
 ) -> Result<(), HubError> {
+    let Entrance { organization, seat, granted_by } = *entrance;
     let membership = Membership {
         id: maker.ids.id(),
         org_id: organization.id,
@@ -188,7 +220,7 @@ pub(crate) async fn join(
             id: maker.ids.id(),
             account_id: account.id,
             role: role.clone(),
-            granted_by: maker.actor,
+            granted_by,
             created_at: maker.now,
         };
         roles::insert(tx, organization.id, &grant).await?;

@@ -1,54 +1,50 @@
 //! Asking somebody who is at home elsewhere to join.
 
-use domain::accounts::{Account, AccountStatus};
+use domain::Id;
+use domain::accounts::Account;
 use domain::audit::{AuditEntry, Chain};
-use domain::invitations::{INVITATION_LASTS, Invitation, InvitationStatus};
+use domain::invitations::{INVITATION_LASTS, Invitation, InvitationRefusal, InvitationStatus, still_stands};
 use domain::members::Seat;
-use domain::organizations::{MembershipLevel, Organization};
+use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::subject::Subject;
-use domain::{Id, Timestamp};
 use records::invitations::{self, After, Side};
 use records::{Tx, accounts, members, organizations};
 
-use super::authenticate::confirm;
-use super::founding::{Maker, join};
+use super::founding::{Entrance, join};
+use crate::act::Act;
 use crate::{Caller, Hub, HubError, audit};
 
-/// Whom an organization wants, as what.
-pub(super) struct Wanted<'a> {
-    pub(super) hub: &'a Hub,
-    pub(super) caller: &'a Caller,
-    pub(super) account: Id<Account>,
-    pub(super) seat: &'a Seat,
-    pub(super) now: Timestamp,
-}
+const MISSING: HubError = HubError::NotFound("invitation");
 
-/// Makes the invitation, or renews the one that is open.
-pub(super) async fn invite(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Invitation, HubError> {
-    let credential = &wanted.caller.credential;
-    let known = invitations::open(tx, credential.organization.id, wanted.account).await?;
+/// Makes the invitation of an account to the caller's organization, or renews the one that is open.
+pub(super) async fn invite<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    account_id: Id<Account>,
+    seat: &Seat,
+) -> Result<Invitation, HubError> {
+    let known = invitations::open(tx, act.org(), account_id).await?;
     let (id, created_at) =
-        known.as_ref().map_or((wanted.hub.ids.id(), wanted.now), |known| (known.id, known.created_at));
+        known.as_ref().map_or((act.hub.ids.id(), act.now), |known| (known.id, known.created_at));
     let invitation = Invitation {
         id,
-        org_id: credential.organization.id,
-        account_id: wanted.account,
-        invited_by: credential.account.id,
-        membership_level: wanted.seat.level,
-        roles: wanted.seat.roles.clone(),
-        manager_id: wanted.seat.manager_id,
+        org_id: act.org(),
+        account_id,
+        invited_by: act.actor(),
+        membership_level: seat.level,
+        roles: seat.roles.clone(),
+        manager_id: seat.manager_id,
         status: InvitationStatus::Open,
-        expires_at: wanted.now.plus(INVITATION_LASTS),
+        expires_at: act.now.plus(INVITATION_LASTS),
         created_at,
-        updated_at: wanted.now,
+        updated_at: act.now,
     };
     match known {
         Some(_) => invitations::update(tx, &invitation).await?,
         None => invitations::insert(tx, &invitation).await?,
     }
-    let subject = Subject::new("invitation", invitation.id);
-    let mut entry = wanted.caller.entry(wanted.hub, "invitation:sent", subject, wanted.now);
+    let mut entry = act.entry("invitation:sent", Subject::new("invitation", invitation.id));
     entry.details.insert("roles".into(), invitation.roles.clone().into());
     entry.details.insert("membership_level".into(), invitation.membership_level.as_str().into());
     audit::record(tx, &entry).await?;
@@ -89,8 +85,7 @@ async fn seen_all(tx: &mut Tx, found: &[Invitation]) -> Result<Vec<Seen>, HubErr
 }
 
 async fn seen(tx: &mut Tx, invitation: Invitation) -> Result<Seen, HubError> {
-    let organization =
-        organizations::get(tx, invitation.org_id).await?.ok_or(HubError::NotFound("invitation"))?;
+    let organization = organizations::get(tx, invitation.org_id).await?.ok_or(MISSING)?;
     Ok(Seen { invitation, organization })
 }
 
@@ -108,7 +103,7 @@ pub async fn get(hub: &Hub, caller: &Caller, id: Id<Invitation>) -> Result<Seen,
                     found.account_id == credential.account.id
                         || caller.capabilities.contains(Capability::MembersWrite)
                 };
-                seen(tx, found.filter(may_see).ok_or(HubError::NotFound("invitation"))?).await
+                seen(tx, found.filter(may_see).ok_or(MISSING)?).await
             })
         })
         .await
@@ -125,14 +120,6 @@ pub enum Answer {
     Withdraw,
 }
 
-struct Answering {
-    hub: Hub,
-    caller: Caller,
-    id: Id<Invitation>,
-    answer: Answer,
-    now: Timestamp,
-}
-
 /// Accepts, declines or withdraws an invitation.
 pub async fn answer(
     hub: &Hub,
@@ -141,9 +128,8 @@ pub async fn answer(
     answer: Answer,
 ) -> Result<Seen, HubError> {
     caller.require(needed(answer))?;
-    let now = hub.clock.now();
-    let answering = Answering { hub: hub.clone(), caller: caller.clone(), id, answer, now };
-    hub.records.write(answering, |tx, answering| Box::pin(answer_unit(tx, answering))).await
+    let act = Act::new(hub, caller, (id, answer));
+    hub.records.write(act, |tx, act| Box::pin(answer_unit(tx, act))).await
 }
 
 fn needed(answer: Answer) -> Capability {
@@ -153,72 +139,62 @@ fn needed(answer: Answer) -> Capability {
     }
 }
 
-async fn answer_unit(tx: &mut Tx, answering: &Answering) -> Result<Seen, HubError> {
-    let credential = &answering.caller.credential;
-    let (org, account) = (credential.organization.id, credential.account.id);
-    let found = invitations::get_locked(tx, answering.id, org, account).await?;
-    confirm(tx, &answering.caller, needed(answering.answer), answering.now).await?;
-    let is_theirs = |found: &Invitation| match answering.answer {
-        Answer::Accept | Answer::Decline => found.account_id == account,
-        Answer::Withdraw => found.org_id == org,
+type Answering = Act<(Id<Invitation>, Answer)>;
+
+async fn answer_unit(tx: &mut Tx, act: &Answering) -> Result<Seen, HubError> {
+    let (id, answer) = act.input;
+    let found = invitations::get_locked(tx, id, act.org(), act.actor()).await?;
+    act.confirm(tx, needed(answer)).await?;
+    let is_theirs = |found: &Invitation| match answer {
+        Answer::Accept | Answer::Decline => found.account_id == act.actor(),
+        Answer::Withdraw => found.org_id == act.org(),
     };
-    let invitation = found.filter(is_theirs).ok_or(HubError::NotFound("invitation"))?;
-    invitation.is_open(answering.now).map_err(|refusal| HubError::InvalidState {
-        state: invitation.status.as_str().into(),
-        detail: refusal.to_string(),
-    })?;
+    let invitation = found.filter(is_theirs).ok_or(MISSING)?;
+    invitation.is_open(act.now).map_err(|refusal| refused(&invitation, refusal))?;
     let Seen { invitation, organization } = seen(tx, invitation).await?;
-    let (status, action) = match answering.answer {
+    let (status, action) = match answer {
         Answer::Accept => {
-            accept(tx, answering, &invitation, &organization).await?;
+            accept(tx, act, &invitation, &organization).await?;
             (InvitationStatus::Accepted, "invitation:accepted")
         }
         Answer::Decline => (InvitationStatus::Declined, "invitation:declined"),
         Answer::Withdraw => (InvitationStatus::Withdrawn, "invitation:withdrawn"),
     };
-    let invitation =
-        Invitation { status, updated_at: answering.now.after(invitation.updated_at), ..invitation };
+    let invitation = Invitation { status, updated_at: act.now.after(invitation.updated_at), ..invitation };
     invitations::update(tx, &invitation).await?;
-    let subject = Subject::new("invitation", invitation.id);
-    let plain = answering.caller.entry(&answering.hub, action, subject, answering.now);
+    let plain = act.entry(action, Subject::new("invitation", invitation.id));
     // In the chain of the organization that asked: the person may act in another one now.
     audit::record(tx, &AuditEntry { chain: Chain::Organization(organization.id), ..plain }).await?;
     Ok(Seen { invitation, organization })
 }
 
-/// What was offered is given by whoever offered it, so they must still be able to.
+fn refused(invitation: &Invitation, refusal: InvitationRefusal) -> HubError {
+    let state = match refusal {
+        InvitationRefusal::Void => "void",
+        InvitationRefusal::Closed | InvitationRefusal::Expired => invitation.status.as_str(),
+    };
+    HubError::InvalidState { state: state.into(), detail: refusal.to_string() }
+}
+
+/// The person joins; what was offered is from whoever offered it.
 async fn accept(
     tx: &mut Tx,
-    answering: &Answering,
+    act: &Answering,
     invitation: &Invitation,
     organization: &Organization,
 ) -> Result<(), HubError> {
-    let inviter = accounts::get_shared(tx, invitation.invited_by).await?;
-    let seat = members::get_shared(tx, organization.id, invitation.invited_by).await?;
-    let stands = inviter.is_some_and(|inviter| inviter.status == AccountStatus::Active)
-        && seat.is_some_and(|seat| seat.membership_level.is_admin())
-        && organization.archived_at.is_none();
-    if !stands {
-        return Err(HubError::InvalidState {
-            state: "void".into(),
-            detail: "whoever sent this invitation can no longer give what it offers; ask for another one"
-                .into(),
-        });
-    }
-    let account = &answering.caller.credential.account;
+    let sender = accounts::get_shared(tx, invitation.invited_by).await?.ok_or(MISSING)?;
+    let level = members::get_shared(tx, organization.id, sender.id).await?.map(|seat| seat.membership_level);
+    still_stands(sender.status, level, organization).map_err(|refusal| refused(invitation, refusal))?;
+    let account = &act.caller.credential.account;
     if members::get(tx, organization.id, account.id).await?.is_some() {
         return Err(HubError::Conflict("you are a member already".into()));
     }
+    // Who was to be the manager may have left.
     let manager_id = match invitation.manager_id {
         Some(manager) => members::get_shared(tx, organization.id, manager).await?.map(|_| manager),
         None => None,
     };
-    let level = match invitation.membership_level {
-        MembershipLevel::Owner => MembershipLevel::Member,
-        level => level,
-    };
-    let seat = Seat { level, manager_id, roles: invitation.roles.clone() };
-    let service = &answering.caller.origin.service;
-    let maker = Maker { ids: &*answering.hub.ids, actor: invitation.invited_by, service, now: answering.now };
-    join(tx, maker, organization, account, &seat).await
+    let seat = Seat { level: invitation.membership_level, manager_id, roles: invitation.roles.clone() };
+    join(tx, act.maker(), account, &Entrance { organization, seat: &seat, granted_by: sender.id }).await
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::accounts::{AccessLevel, Account, AccountStatus};
 use domain::audit::{AuditEntry, Chain};
 use domain::login_sessions::{Beginning, LoginSession};
+use domain::members::Seated;
 use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::secrets::{Secret, SecretKind};
@@ -16,7 +17,8 @@ use records::{Tx, device_logins, login_links, login_sessions, members, organizat
 use serde_json::json;
 
 use super::authenticate::confirm;
-use super::credential::{self, Credential, Member};
+use super::credential::{self, Credential};
+use crate::act::Act;
 use crate::caller::plain_entry;
 use crate::ids::{Ids, secret};
 use crate::{Caller, Hub, HubError, Origin, audit};
@@ -187,7 +189,7 @@ async fn seen(tx: &mut Tx, logins: &[LoginSession], now: Timestamp) -> Result<Ve
 }
 
 fn powers(credential: &Credential) -> (Vec<String>, Vec<&'static str>) {
-    let roles = credential.member.as_ref().map(Member::role_names).unwrap_or_default();
+    let roles = credential.seat.as_ref().map(Seated::role_names).unwrap_or_default();
     (roles, credential.capabilities().iter().map(Capability::as_str).collect())
 }
 
@@ -204,36 +206,19 @@ pub async fn log_out(hub: &Hub, caller: &Caller) -> Result<(), HubError> {
     end(hub, caller, own(caller)?.id).await
 }
 
-struct Change<T> {
-    hub: Hub,
-    caller: Caller,
-    wanted: T,
-    now: Timestamp,
-}
-
-impl<T> Change<T> {
-    fn new(hub: &Hub, caller: &Caller, wanted: T) -> Self {
-        Self { hub: hub.clone(), caller: caller.clone(), wanted, now: hub.clock.now() }
-    }
-
-    fn entry(&self, action: &str, login: Id<LoginSession>) -> AuditEntry {
-        self.caller.entry(&self.hub, action, Subject::new("login_session", login), self.now)
-    }
-}
-
 /// Ends a login of the caller's at once. One that has ended already stays ended.
 pub async fn end(hub: &Hub, caller: &Caller, id: Id<LoginSession>) -> Result<(), HubError> {
     caller.require(Capability::AccountsWrite)?;
-    let input = Change::new(hub, caller, id);
+    let input = Act::new(hub, caller, id);
     hub.records.write(input, |tx, change| Box::pin(end_unit(tx, change))).await
 }
 
-async fn end_unit(tx: &mut Tx, change: &Change<Id<LoginSession>>) -> Result<(), HubError> {
-    let (account, id) = (change.caller.credential.account.id, change.wanted);
+async fn end_unit(tx: &mut Tx, change: &Act<Id<LoginSession>>) -> Result<(), HubError> {
+    let (account, id) = (change.caller.credential.account.id, change.input);
     login_sessions::open_locked(tx, account).await?;
     confirm(tx, &change.caller, Capability::AccountsWrite, change.now).await?;
     if login_sessions::end(tx, account, id, change.now).await? {
-        return audit::record(tx, &change.entry("login:ended", id)).await;
+        return audit::record(tx, &change.entry("login:ended", Subject::new("login_session", id))).await;
     }
     match login_sessions::get(tx, account, id).await? {
         Some(_) => Ok(()),
@@ -244,23 +229,23 @@ async fn end_unit(tx: &mut Tx, change: &Change<Id<LoginSession>>) -> Result<(), 
 /// Moves the caller's login to another organization of the caller's.
 pub async fn switch(hub: &Hub, caller: &Caller, org: Id<Organization>) -> Result<Organization, HubError> {
     own(caller)?;
-    let input = Change::new(hub, caller, org);
+    let input = Act::new(hub, caller, org);
     hub.records.write(input, |tx, change| Box::pin(switch_unit(tx, change))).await
 }
 
-async fn switch_unit(tx: &mut Tx, change: &Change<Id<Organization>>) -> Result<Organization, HubError> {
+async fn switch_unit(tx: &mut Tx, change: &Act<Id<Organization>>) -> Result<Organization, HubError> {
     let login = own(&change.caller)?;
     login_sessions::get_locked(tx, login.account_id, login.id).await?;
     confirm(tx, &change.caller, Capability::AccountsRead, change.now).await?;
-    let to = organizations::get_shared(tx, change.wanted).await?;
-    let is_member = members::get_shared(tx, change.wanted, login.account_id).await?.is_some();
+    let to = organizations::get_shared(tx, change.input).await?;
+    let is_member = members::get_shared(tx, change.input, login.account_id).await?.is_some();
     let to = to.filter(|to| is_member && to.archived_at.is_none());
     let to = to.ok_or(HubError::NotFound("organization"))?;
     if to.id == login.org_id {
         return Ok(to);
     }
     login_sessions::switch(tx, login, to.id, change.now).await?;
-    let left = change.entry("login:switched", login.id);
+    let left = change.entry("login:switched", Subject::new("login_session", login.id));
     let moved = json!({"from": login.org_id.to_string(), "to": to.id.to_string()});
     for chain in [Chain::Organization(login.org_id), Chain::Organization(to.id)] {
         let details = moved.as_object().cloned().unwrap_or_default();

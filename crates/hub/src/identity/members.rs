@@ -1,38 +1,64 @@
-//! The members of the caller's organization.
+//! The members of an organization, seen and changed from inside it: a credential acts in one organization, and for it
+//! no other has members.
 
-use domain::accounts::{Account, AccountStatus};
-use domain::members::{HeldRole, Member, Seat, SeatRefusal, Seated, may_remove, may_reseat};
-use domain::organizations::{MembershipLevel, Organization};
+use domain::Id;
+use domain::accounts::Account;
+use domain::members::{Member, Seat, SeatChange, SeatRefusal, Seated, may_add, may_remove, may_reseat};
+use domain::organizations::{MembershipLevel, Organization, OrganizationRefusal, may_hand_over};
 use domain::permissions::Capability;
 use domain::roles::RoleGrant;
 use domain::subject::Subject;
-use domain::{Id, Timestamp};
 use records::member_names::{self, After, Wanted};
 use records::{Tx, accounts, agents, api_keys, login_sessions, members, organizations, roles};
-use serde_json::json;
+use serde_json::{Map, json};
 
-use super::authenticate::confirm;
-use super::founding::{Maker, join};
+use super::credential::seated;
+use super::founding::{Entrance, join};
+use crate::act::{Act, differences};
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::{Caller, Hub, HubError, audit, etag};
+use crate::{Caller, Hub, HubError, etag};
+
+const MISSING: HubError = HubError::NotFound("member");
+
+/// A member, or whoever shall become one.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Of which organization.
+    pub org: Id<Organization>,
+    /// Who.
+    pub account: Id<Account>,
+}
+
+/// Which members somebody wants to see.
+pub struct Looking {
+    /// Of which organization.
+    pub org: Id<Organization>,
+    /// Who.
+    pub wanted: Wanted,
+    /// Behind this one.
+    pub after: Option<After>,
+    /// At most so many.
+    pub limit: i64,
+}
+
+fn inside(caller: &Caller, org: Id<Organization>) -> Result<(), HubError> {
+    let is_current = caller.credential.organization.id == org;
+    if is_current { Ok(()) } else { Err(HubError::NotFound("organization")) }
+}
 
 /// Members by name, each with the place after it.
-pub async fn list(
-    hub: &Hub,
-    caller: &Caller,
-    wanted: &Wanted,
-    after: Option<After>,
-    limit: i64,
-) -> Result<Vec<(Member, After)>, HubError> {
+pub async fn list(hub: &Hub, caller: &Caller, looking: Looking) -> Result<Vec<(Member, After)>, HubError> {
     caller.require(Capability::AccountsRead)?;
-    let org = caller.credential.organization.id;
-    Ok(member_names::list(&hub.records, org, wanted, after, limit).await?)
+    inside(caller, looking.org)?;
+    let Looking { org, wanted, after, limit } = looking;
+    Ok(member_names::list(&hub.records, org, &wanted, after, limit).await?)
 }
 
 /// A member with everything about the membership.
-pub async fn get(hub: &Hub, caller: &Caller, account: Id<Account>) -> Result<Member, HubError> {
-    let found = list(hub, caller, &Wanted::One(account), None, 1).await?;
-    found.into_iter().next().map(|(member, _)| member).ok_or(HubError::NotFound("member"))
+pub async fn get(hub: &Hub, caller: &Caller, place: Place) -> Result<Member, HubError> {
+    let wanted = Wanted::One(place.account);
+    let found = list(hub, caller, Looking { org: place.org, wanted, after: None, limit: 1 }).await?;
+    found.into_iter().next().map(|(member, _)| member).ok_or(MISSING)
 }
 
 /// What a reader of a seat must send to change exactly that.
@@ -42,81 +68,47 @@ pub fn etag(seat: &Seated) -> String {
 }
 
 /// The account as the organization sees it, inside a unit.
-pub(crate) async fn load(tx: &mut Tx, org: Id<Organization>, account: Account) -> Result<Member, HubError> {
-    let Some(membership) = members::get(tx, org, account.id).await? else {
-        return Ok(Member { account, seat: None });
+pub(super) async fn load(tx: &mut Tx, org: Id<Organization>, account: Account) -> Result<Member, HubError> {
+    let seat = match members::get(tx, org, account.id).await? {
+        Some(membership) => Some(seated(tx, &membership).await?),
+        None => None,
     };
-    let held = roles::of(tx, org, account.id).await?;
-    let seat = Seated {
-        level: membership.membership_level,
-        manager_id: membership.manager_id,
-        roles: held
-            .into_iter()
-            .map(|grant| HeldRole { role: grant.role, granted_by: grant.granted_by })
-            .collect(),
-        joined_at: membership.created_at,
-        updated_at: membership.updated_at,
-    };
-    Ok(Member { account, seat: Some(seat) })
-}
-
-/// Something that is about to happen to a member.
-struct Change<T> {
-    hub: Hub,
-    caller: Caller,
-    account: Id<Account>,
-    what: T,
-    now: Timestamp,
-}
-
-impl<T> Change<T> {
-    fn new(hub: &Hub, caller: &Caller, account: Id<Account>, what: T) -> Self {
-        Self { hub: hub.clone(), caller: caller.clone(), account, what, now: hub.clock.now() }
-    }
-
-    fn org(&self) -> &Organization {
-        &self.caller.credential.organization
-    }
-
-    fn maker(&self) -> Maker<'_> {
-        let actor = self.caller.credential.account.id;
-        Maker { ids: &*self.hub.ids, actor, service: &self.caller.origin.service, now: self.now }
-    }
+    Ok(Member { account, seat })
 }
 
 /// Adds an account that exists: one that is at home here, or, for an instance admin, any. The member, and where.
 pub async fn add(
     hub: &Hub,
     caller: &Caller,
-    account: Id<Account>,
+    place: Place,
     seat: Seat,
     once: Option<Once<(Member, Id<Organization>)>>,
 ) -> Result<Outcome<(Member, Id<Organization>)>, HubError> {
     caller.require(Capability::MembersWrite)?;
-    let change = Change::new(hub, caller, account, seat);
-    write_once(hub, once, change, |tx, change| Box::pin(add_unit(tx, change))).await
+    inside(caller, place.org)?;
+    let act = Act::new(hub, caller, (place.account, seat));
+    write_once(hub, once, act, |tx, act| Box::pin(add_unit(tx, act))).await
 }
 
-async fn add_unit(tx: &mut Tx, change: &Change<Seat>) -> Result<(Member, Id<Organization>), HubError> {
-    let standing = confirm(tx, &change.caller, Capability::MembersWrite, change.now).await?;
-    let org = change.org();
-    let nobody = || HubError::field("/account_id", "there is no such account for you to add");
-    let account = accounts::get_shared(tx, change.account).await?.ok_or_else(nobody)?;
-    if account.home_org_id != Some(org.id) && !standing.is_instance_admin() {
-        return Err(nobody());
-    }
-    // The hub's own account is at home nowhere and belongs to nobody.
-    if account.home_org_id.is_none() {
-        return Err(nobody());
-    }
-    if members::get(tx, org.id, account.id).await?.is_some() {
+async fn add_unit(
+    tx: &mut Tx,
+    act: &Act<(Id<Account>, Seat)>,
+) -> Result<(Member, Id<Organization>), HubError> {
+    let standing = act.confirm(tx, Capability::MembersWrite).await?;
+    let (org, (id, seat)) = (act.org(), &act.input);
+    let account = accounts::get_shared(tx, *id).await?;
+    let account = account
+        .filter(|account| may_add(account, org, standing.is_instance_admin()))
+        .ok_or_else(|| HubError::field("/account_id", "there is no such account for you to add"))?;
+    if members::get(tx, org, account.id).await?.is_some() {
         return Err(HubError::Conflict("this account is a member already".into()));
     }
-    let is_agent = agents::get(tx, org.id, account.id).await?.is_some();
-    may_reseat(account.id, is_agent, MembershipLevel::Member, &change.what).map_err(refused)?;
-    manager_is_member(tx, org.id, &change.what).await?;
-    join(tx, change.maker(), org, &account, &change.what).await?;
-    Ok((load(tx, org.id, account).await?, org.id))
+    let is_agent = agents::get(tx, org, account.id).await?.is_some();
+    may_reseat(account.id, is_agent, MembershipLevel::Member, seat).map_err(refused)?;
+    manager_is_member(tx, org, seat).await?;
+    let organization = &act.caller.credential.organization;
+    join(tx, act.maker(), &account, &Entrance { organization, seat, granted_by: act.actor() }).await?;
+    Ok((load(tx, org, account).await?, org))
 }
 
 pub(super) async fn manager_is_member(
@@ -143,103 +135,66 @@ fn refused(refusal: SeatRefusal) -> HubError {
     }
 }
 
-/// What shall change about a seat.
-#[derive(Clone, Debug, Default)]
-pub struct SeatChange {
-    /// Admin or member.
-    pub level: Option<MembershipLevel>,
-    /// All roles, new.
-    pub roles: Option<Vec<String>>,
-    /// Another manager, or none.
-    pub manager_id: Option<Option<Id<Account>>>,
-    /// Only if the seat is still of this version.
-    pub if_match: Option<String>,
+struct Change {
+    account: Id<Account>,
+    change: SeatChange,
+    if_match: Option<String>,
 }
 
 /// Changes level, roles and manager of a member.
 pub async fn change(
     hub: &Hub,
     caller: &Caller,
-    account: Id<Account>,
-    wanted: SeatChange,
+    place: Place,
+    change: SeatChange,
+    if_match: Option<String>,
 ) -> Result<Member, HubError> {
     caller.require(Capability::MembersWrite)?;
-    let change = Change::new(hub, caller, account, wanted);
-    hub.records.write(change, |tx, change| Box::pin(change_unit(tx, change))).await
+    inside(caller, place.org)?;
+    let act = Act::new(hub, caller, Change { account: place.account, change, if_match });
+    hub.records.write(act, |tx, act| Box::pin(change_unit(tx, act))).await
 }
 
-async fn change_unit(tx: &mut Tx, change: &Change<SeatChange>) -> Result<Member, HubError> {
-    let (org, wanted) = (change.org().id, &change.what);
-    let membership = members::get_locked(tx, org, change.account).await?;
-    confirm(tx, &change.caller, Capability::MembersWrite, change.now).await?;
-    let mut membership = membership.ok_or(HubError::NotFound("member"))?;
-    etag::require(wanted.if_match.as_deref(), &etag::of(membership.updated_at))?;
-    let held = roles::of(tx, org, change.account).await?;
-    let to = new_seat(&held, membership.membership_level, membership.manager_id, wanted)?;
-    let is_agent = agents::get(tx, org, change.account).await?.is_some();
-    may_reseat(change.account, is_agent, membership.membership_level, &to).map_err(refused)?;
+async fn change_unit(tx: &mut Tx, act: &Act<Change>) -> Result<Member, HubError> {
+    let (org, id) = (act.org(), act.input.account);
+    let membership = members::get_locked(tx, org, id).await?;
+    act.confirm(tx, Capability::MembersWrite).await?;
+    let mut membership = membership.ok_or(MISSING)?;
+    let before = seated(tx, &membership).await?;
+    etag::require(act.input.if_match.as_deref(), &etag(&before))?;
+    let (from, account) = (before.seat(), accounts::get(tx, id).await?.ok_or(MISSING)?);
+    let to = from.changed(&act.input.change).map_err(HubError::Invalid)?;
+    let is_agent = agents::get(tx, org, id).await?.is_some();
+    may_reseat(id, is_agent, from.level, &to).map_err(refused)?;
     manager_is_member(tx, org, &to).await?;
-    let from = Seat {
-        level: membership.membership_level,
-        manager_id: membership.manager_id,
-        roles: held.iter().map(|grant| grant.role.clone()).collect(),
-    };
-    let account = accounts::get(tx, change.account).await?.ok_or(HubError::NotFound("member"))?;
     if from == to {
-        return load(tx, org, account).await;
+        return Ok(Member { account, seat: Some(before) });
     }
-    for grant in held.iter().filter(|grant| !to.roles.contains(&grant.role)) {
-        roles::delete(tx, org, grant.id).await?;
-    }
-    for role in to.roles.iter().filter(|role| !from.roles.contains(role)) {
-        roles::insert(tx, org, &granted(change, role)).await?;
-    }
+    regrant(tx, act, &from, &to).await?;
     membership.membership_level = to.level;
     membership.manager_id = to.manager_id;
-    membership.updated_at = change.now.after(membership.updated_at);
+    membership.updated_at = act.now.after(membership.updated_at);
     members::update(tx, &membership).await?;
-    let subject = Subject::new("account", change.account);
-    let mut entry = change.caller.entry(&change.hub, "member:changed", subject, change.now);
-    entry.details.insert("from".into(), seat_facts(&from));
-    entry.details.insert("to".into(), seat_facts(&to));
-    audit::record(tx, &entry).await?;
+    let details = differences(&facts(&from), &facts(&to));
+    act.record(tx, "member:changed", Subject::new("account", id), details).await?;
     load(tx, org, account).await
 }
 
-fn granted(change: &Change<SeatChange>, role: &str) -> RoleGrant {
-    RoleGrant {
-        id: change.hub.ids.id(),
-        account_id: change.account,
-        role: role.to_owned(),
-        granted_by: change.caller.credential.account.id,
-        created_at: change.now,
+/// Takes back the roles that are gone and gives the new ones; those that stay are still from who gave them.
+async fn regrant(tx: &mut Tx, act: &Act<Change>, from: &Seat, to: &Seat) -> Result<(), HubError> {
+    let (org, account_id) = (act.org(), act.input.account);
+    for grant in roles::of(tx, org, account_id).await?.iter().filter(|grant| !to.roles.contains(&grant.role))
+    {
+        roles::delete(tx, org, grant.id).await?;
     }
+    for role in to.roles.iter().filter(|role| !from.roles.contains(role)) {
+        let (id, role, granted_by) = (act.hub.ids.id(), role.clone(), act.actor());
+        roles::insert(tx, org, &RoleGrant { id, account_id, role, granted_by, created_at: act.now }).await?;
+    }
+    Ok(())
 }
 
-/// The seat after the change. The owner's level is not asked for, it stays.
-fn new_seat(
-    held: &[RoleGrant],
-    level: MembershipLevel,
-    manager: Option<Id<Account>>,
-    wanted: &SeatChange,
-) -> Result<Seat, HubError> {
-    let roles = wanted.roles.clone().unwrap_or_else(|| held.iter().map(|grant| grant.role.clone()).collect());
-    let manager_id = wanted.manager_id.unwrap_or(manager);
-    let is_owner = level == MembershipLevel::Owner;
-    // Without a word about the level, a list of roles that names `admin` or leaves it out says it.
-    let said = wanted.level.unwrap_or(match (&wanted.roles, is_owner) {
-        (None, false) => level,
-        (None, true) => MembershipLevel::Admin,
-        (Some(_), _) => MembershipLevel::Member,
-    });
-    let mut seat = Seat::asked(said, &roles, manager_id).map_err(HubError::Invalid)?;
-    if is_owner && wanted.level.is_none() {
-        seat.level = level;
-    }
-    Ok(seat)
-}
-
-fn seat_facts(seat: &Seat) -> serde_json::Value {
+fn facts(seat: &Seat) -> serde_json::Value {
     json!({
         "membership_level": seat.level.as_str(),
         "roles": seat.roles,
@@ -248,80 +203,78 @@ fn seat_facts(seat: &Seat) -> serde_json::Value {
 }
 
 /// Ends a membership: an admin another's, everybody their own. Its keys and logins here end with it.
-pub async fn remove(hub: &Hub, caller: &Caller, account: Id<Account>) -> Result<(), HubError> {
-    let is_own = account == caller.credential.account.id;
-    caller.require(if is_own { Capability::AccountsWrite } else { Capability::MembersWrite })?;
-    let change = Change::new(hub, caller, account, is_own);
-    hub.records.write(change, |tx, change| Box::pin(remove_unit(tx, change))).await
+pub async fn remove(hub: &Hub, caller: &Caller, place: Place) -> Result<(), HubError> {
+    caller.require(needed_to_remove(caller, place.account))?;
+    inside(caller, place.org)?;
+    let act = Act::new(hub, caller, place.account);
+    hub.records.write(act, |tx, act| Box::pin(remove_unit(tx, act))).await
 }
 
-async fn remove_unit(tx: &mut Tx, change: &Change<bool>) -> Result<(), HubError> {
-    let (org, is_own) = (change.org().id, change.what);
-    // First what the member may be acting with right now, in the order of those units.
-    api_keys::hold_all(tx, org, change.account).await?;
-    login_sessions::open_locked(tx, change.account).await?;
-    let membership = members::get_locked(tx, org, change.account).await?;
-    let needed = if is_own { Capability::AccountsWrite } else { Capability::MembersWrite };
-    let standing = confirm(tx, &change.caller, needed, change.now).await?;
-    let membership = membership.ok_or(HubError::NotFound("member"))?;
-    let is_agent = agents::get(tx, org, change.account).await?.is_some();
+fn needed_to_remove(caller: &Caller, account: Id<Account>) -> Capability {
+    let is_own = account == caller.credential.account.id;
+    if is_own { Capability::AccountsWrite } else { Capability::MembersWrite }
+}
+
+async fn remove_unit(tx: &mut Tx, act: &Act<Id<Account>>) -> Result<(), HubError> {
+    let (org, id) = (act.org(), act.input);
+    // Only a member of this organization lets anybody lock what the account acts with.
+    let membership = match members::get(tx, org, id).await? {
+        Some(_) => {
+            // First what the member may be acting with right now, in the order of those units.
+            api_keys::unrevoked_locked(tx, org, id).await?;
+            login_sessions::open_locked(tx, id).await?;
+            members::get_locked(tx, org, id).await?
+        }
+        None => None,
+    };
+    let standing = act.confirm(tx, needed_to_remove(&act.caller, id)).await?;
+    let membership = membership.ok_or(MISSING)?;
+    let is_agent = agents::get(tx, org, id).await?.is_some();
+    let is_own = id == act.actor();
     may_remove(is_own, standing.is_org_admin(), is_agent, membership.membership_level).map_err(refused)?;
-    api_keys::revoke_all(tx, org, change.account, change.now).await?;
-    login_sessions::end_in(tx, org, change.account, change.now).await?;
-    members::delete(tx, org, change.account).await?;
-    let subject = Subject::new("account", change.account);
-    audit::record(tx, &change.caller.entry(&change.hub, "member:removed", subject, change.now)).await
+    api_keys::revoke_all(tx, org, id, act.now).await?;
+    login_sessions::end_in(tx, org, id, act.now).await?;
+    members::delete(tx, org, id).await?;
+    act.record(tx, "member:removed", Subject::new("account", id), Map::new()).await
 }
 
 /// Gives the organization another owner; the one until now stays as admin.
-pub async fn transfer_ownership(
-    hub: &Hub,
-    caller: &Caller,
-    to: Id<Account>,
-) -> Result<Organization, HubError> {
+pub async fn transfer_ownership(hub: &Hub, caller: &Caller, to: Place) -> Result<Organization, HubError> {
     caller.require(Capability::OrganizationsWrite)?;
-    let change = Change::new(hub, caller, to, ());
-    hub.records.write(change, |tx, change| Box::pin(transfer_unit(tx, change))).await
+    inside(caller, to.org)?;
+    let act = Act::new(hub, caller, to.account);
+    hub.records.write(act, |tx, act| Box::pin(transfer_unit(tx, act))).await
 }
 
-async fn transfer_unit(tx: &mut Tx, change: &Change<()>) -> Result<Organization, HubError> {
-    let id = change.org().id;
-    let organization = organizations::get_locked(tx, id).await?.ok_or(HubError::NotFound("organization"))?;
-    let old = members::get_locked(tx, id, organization.owner_id).await?;
-    let new = members::get_locked(tx, id, change.account).await?;
-    let standing = confirm(tx, &change.caller, Capability::OrganizationsWrite, change.now).await?;
-    if organization.owner_id != change.caller.credential.account.id && !standing.is_instance_admin() {
-        return Err(HubError::Forbidden("only the owner hands the organization over".into()));
+async fn transfer_unit(tx: &mut Tx, act: &Act<Id<Account>>) -> Result<Organization, HubError> {
+    let (org, heir) = (act.org(), act.input);
+    let before = organizations::get_locked(tx, org).await?.ok_or(HubError::NotFound("organization"))?;
+    let old = members::get_locked(tx, org, before.owner_id).await?;
+    let new = members::get_locked(tx, org, heir).await?;
+    let standing = act.confirm(tx, Capability::OrganizationsWrite).await?;
+    let none = || HubError::field("/account_id", "is not a member of the organization");
+    let account = accounts::get_shared(tx, heir).await?.filter(|_| new.is_some()).ok_or_else(none)?;
+    may_hand_over(before.owner_id == act.actor(), standing.is_instance_admin(), &account).map_err(
+        |refusal| match refusal {
+            OrganizationRefusal::CannotOwn => HubError::field("/account_id", refusal.to_string()),
+            other => HubError::Forbidden(other.to_string()),
+        },
+    )?;
+    if before.owner_id == heir {
+        return Ok(before);
     }
-    let mut new = new.ok_or_else(|| HubError::field("/account_id", "is not a member of the organization"))?;
-    let account = accounts::get_shared(tx, change.account).await?;
-    let can_own = account.is_some_and(|account| {
-        account.status == AccountStatus::Active
-            && account.access_level != domain::accounts::AccessLevel::Service
-    });
-    if !can_own {
-        return Err(HubError::field("/account_id", "must be an active person"));
+    for (seat, level) in [(old, MembershipLevel::Admin), (new, MembershipLevel::Owner)] {
+        let Some(mut seat) = seat else { continue };
+        seat.membership_level = level;
+        seat.updated_at = act.now.after(seat.updated_at);
+        members::update(tx, &seat).await?;
     }
-    if organization.owner_id == change.account {
-        return Ok(organization);
-    }
-    if let Some(mut old) = old {
-        old.membership_level = MembershipLevel::Admin;
-        old.updated_at = change.now.after(old.updated_at);
-        members::update(tx, &old).await?;
-    }
-    new.membership_level = MembershipLevel::Owner;
-    new.updated_at = change.now.after(new.updated_at);
-    members::update(tx, &new).await?;
-    let mut after = organization.clone();
-    after.owner_id = change.account;
-    after.updated_at = change.now.after(organization.updated_at);
+    let updated_at = act.now.after(before.updated_at);
+    let after = Organization { owner_id: heir, updated_at, ..before.clone() };
     organizations::update(tx, &after).await?;
-    let subject = Subject::new("organization", id);
-    let mut entry =
-        change.caller.entry(&change.hub, "organization:ownership_transferred", subject, change.now);
-    entry.details.insert("from".into(), organization.owner_id.to_string().into());
-    entry.details.insert("to".into(), change.account.to_string().into());
-    audit::record(tx, &entry).await?;
+    let owner = |organization: &Organization| json!({"owner_id": organization.owner_id.to_string()});
+    let details = differences(&owner(&before), &owner(&after));
+    let subject = Subject::new("organization", org);
+    act.record(tx, "organization:ownership_transferred", subject, details).await?;
     Ok(after)
 }

@@ -15,7 +15,7 @@ use records::{Db, Tx, accounts, organizations};
 use uuid::Uuid;
 
 use super::bootstrap::SYSTEM_EMAIL;
-use super::founding::{Maker, NewAccount, join};
+use super::founding::{Entrance, Maker, NewAccount, enter};
 use super::login_links;
 use super::login_sessions::may_log_in;
 use crate::ids::{Ids, secret};
@@ -88,7 +88,7 @@ impl Operator {
     async fn maker(&self, tx: &mut Tx) -> Result<Maker<'_>, HubError> {
         let system = accounts::by_email(tx, SYSTEM_EMAIL).await?;
         let system = system.ok_or(HubError::NotFound("hub here; start it once with `countersign serve`"))?;
-        Ok(Maker { ids: &*self.ids, actor: system.id, service: SERVICE, now: self.now })
+        Ok(Maker { ids: &*self.ids, actor: system.id, service: SERVICE, now: self.now, caller: None })
     }
 }
 
@@ -150,8 +150,9 @@ async fn admin_unit(
     let organization = organization.filter(|organization| organization.archived_at.is_none());
     let organization = organization.ok_or(HubError::NotFound("open organization `default`"))?;
     let account = account.made(maker.ids, maker.now);
-    accounts::insert(tx, &account).await?;
-    join(tx, maker, &organization, &account, &Seat::of(MembershipLevel::Admin)).await?;
+    let seat = Seat::of(MembershipLevel::Admin);
+    let entrance = Entrance { organization: &organization, seat: &seat, granted_by: maker.actor };
+    enter(tx, maker, &account, &entrance).await?;
     login_links::make(tx, maker, &account, Some(organization.id), secret).await?;
     Ok(LinkFor { account, secret: secret.clone() })
 }

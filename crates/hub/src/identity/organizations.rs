@@ -2,16 +2,18 @@
 
 use domain::accounts::Account;
 use domain::audit::Chain;
-use domain::organizations::Organization;
-use domain::permissions::{Capability, Standing};
+use domain::organizations::{
+    Organization, OrganizationAsker, OrganizationChange, OrganizationRefusal, may_change,
+};
+use domain::permissions::Capability;
 use domain::subject::Subject;
-use domain::{Id, Timestamp, text};
+use domain::{Id, text};
 use records::organizations::{self, After, Filter};
 use records::{Tx, accounts, members};
 use serde_json::json;
 
-use super::authenticate::confirm;
-use super::founding::{Maker, create as create_in};
+use super::founding::create as create_in;
+use crate::act::{Act, differences};
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::{Caller, Hub, HubError, audit, etag};
 
@@ -23,12 +25,6 @@ pub struct NewOrganization {
     pub slug: String,
     /// Its name in Gitea.
     pub gitea_org_name: Option<String>,
-}
-
-struct Creation {
-    hub: Hub,
-    caller: Caller,
-    organization: Organization,
 }
 
 /// Makes a tenant; the caller, who must be an instance admin, becomes its owner.
@@ -51,32 +47,31 @@ pub async fn create(
         created_at: now,
         updated_at: now,
     };
-    let creation = Creation { hub: hub.clone(), caller: caller.clone(), organization };
-    write_once(hub, once, creation, |tx, creation| Box::pin(create_unit(tx, creation))).await
+    let act = Act::new(hub, caller, organization);
+    write_once(hub, once, act, |tx, act| Box::pin(create_unit(tx, act))).await
 }
 
-async fn create_unit(tx: &mut Tx, creation: &Creation) -> Result<Organization, HubError> {
-    let organization = &creation.organization;
-    let now = organization.created_at;
-    let standing = confirm(tx, &creation.caller, Capability::OrganizationsWrite, now).await?;
-    instance_admin(standing)?;
+async fn create_unit(tx: &mut Tx, act: &Act<Organization>) -> Result<Organization, HubError> {
+    let organization = &act.input;
+    let standing = act.confirm(tx, Capability::OrganizationsWrite).await?;
+    if !standing.is_instance_admin() {
+        return Err(refused(OrganizationRefusal::InstanceAdmin));
+    }
     free(tx, organization).await?;
     let owner = accounts::get(tx, organization.owner_id).await?.ok_or(HubError::NotFound("account"))?;
-    let service = &creation.caller.origin.service;
-    let maker = Maker { ids: &*creation.hub.ids, actor: owner.id, service, now };
-    create_in(tx, maker, organization, &owner).await?;
+    create_in(tx, act.maker(), organization, &owner).await?;
     let subject = Subject::new("organization", organization.id);
-    let entry = maker.entry(Chain::Instance, "organization:created", subject);
+    let entry = act.maker().entry(Chain::Instance, "organization:created", subject);
     audit::record(tx, &entry).await?;
     Ok(organization.clone())
 }
 
-fn instance_admin(standing: Standing) -> Result<(), HubError> {
-    match standing.is_instance_admin() {
-        true => Ok(()),
-        false => {
-            Err(HubError::Forbidden("only an instance admin makes, names and archives organizations".into()))
+fn refused(refusal: OrganizationRefusal) -> HubError {
+    match refusal {
+        OrganizationRefusal::FromInside => {
+            HubError::InvalidState { state: "current".into(), detail: refusal.to_string() }
         }
+        other => HubError::Forbidden(other.to_string()),
     }
 }
 
@@ -142,94 +137,51 @@ pub fn etag(organization: &Organization) -> String {
     etag::of(organization.updated_at)
 }
 
-/// What shall change about an organization.
-#[derive(Clone, Debug, Default)]
-pub struct OrganizationChange {
-    /// A new name.
-    pub name: Option<String>,
-    /// A new slug.
-    pub slug: Option<String>,
-    /// A new name in Gitea, or none.
-    pub gitea_org_name: Option<Option<String>>,
-    /// Whether it is closed; an instance admin's to say.
-    pub archived: Option<bool>,
-    /// Only if it is still of this version.
-    pub if_match: Option<String>,
-}
-
 struct Change {
-    hub: Hub,
-    caller: Caller,
     id: Id<Organization>,
     wanted: OrganizationChange,
-    now: Timestamp,
+    if_match: Option<String>,
 }
 
-/// Changes the caller's own organization; an instance admin archives and restores others.
+/// Changes the caller's own organization; an instance admin names, archives and restores any.
 pub async fn change(
     hub: &Hub,
     caller: &Caller,
     id: Id<Organization>,
     wanted: OrganizationChange,
+    if_match: Option<String>,
 ) -> Result<Organization, HubError> {
     caller.require(Capability::OrganizationsWrite)?;
     let gitea = wanted.gitea_org_name.as_ref().and_then(Option::as_deref);
     check(wanted.name.as_deref(), wanted.slug.as_deref(), gitea)?;
-    let change = Change { hub: hub.clone(), caller: caller.clone(), id, wanted, now: hub.clock.now() };
-    hub.records.write(change, |tx, change| Box::pin(change_unit(tx, change))).await
+    let act = Act::new(hub, caller, Change { id, wanted, if_match });
+    hub.records.write(act, |tx, act| Box::pin(change_unit(tx, act))).await
 }
 
-async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Organization, HubError> {
-    let before = organizations::get_locked(tx, change.id).await?;
-    let standing = confirm(tx, &change.caller, Capability::OrganizationsWrite, change.now).await?;
-    let is_own = change.id == change.caller.credential.organization.id;
-    let before = before.filter(|_| is_own || standing.is_instance_admin());
+async fn change_unit(tx: &mut Tx, act: &Act<Change>) -> Result<Organization, HubError> {
+    let Change { id, wanted, if_match } = &act.input;
+    let is_inside = *id == act.org();
+    let is_seen = is_inside || act.caller.credential.standing().is_instance_admin();
+    // Nobody locks what they do not see.
+    let before = if is_seen { organizations::get_locked(tx, *id).await? } else { None };
+    let standing = act.confirm(tx, Capability::OrganizationsWrite).await?;
+    let (is_instance_admin, is_org_admin) = (standing.is_instance_admin(), standing.is_org_admin());
+    let before = before.filter(|_| is_inside || is_instance_admin);
     let before = before.ok_or(HubError::NotFound("organization"))?;
-    let wanted = &change.wanted;
-    etag::require(wanted.if_match.as_deref(), &etag(&before))?;
-    may_change(standing, is_own, wanted)?;
-    let archived_at = match wanted.archived {
-        Some(true) => before.archived_at.or(Some(change.now)),
-        Some(false) => None,
-        None => before.archived_at,
-    };
-    let mut after = Organization {
-        name: wanted.name.clone().unwrap_or_else(|| before.name.clone()),
-        slug: wanted.slug.clone().unwrap_or_else(|| before.slug.clone()),
-        gitea_org_name: wanted.gitea_org_name.clone().unwrap_or_else(|| before.gitea_org_name.clone()),
-        archived_at,
-        ..before.clone()
-    };
-    if after == before {
-        return Ok(after);
+    etag::require(if_match.as_deref(), &etag(&before))?;
+    may_change(&OrganizationAsker { is_instance_admin, is_inside, is_org_admin }, wanted).map_err(refused)?;
+    let after = before.changed(wanted, act.now);
+    if after != before {
+        free(tx, &after).await?;
+        organizations::update(tx, &after).await?;
+        record(tx, act, &before, &after).await?;
     }
-    after.updated_at = change.now.after(before.updated_at);
-    free(tx, &after).await?;
-    organizations::update(tx, &after).await?;
-    record(tx, change, &before, &after).await?;
     Ok(after)
-}
-
-/// Names are unique in the hub, so whoever tries them learns of other tenants: they are an instance admin's to give.
-fn may_change(standing: Standing, is_own: bool, wanted: &OrganizationChange) -> Result<(), HubError> {
-    if wanted.name.is_some() || wanted.slug.is_some() || wanted.archived.is_some() {
-        instance_admin(standing)?;
-    }
-    if wanted.gitea_org_name.is_some() && !(is_own && standing.is_org_admin()) {
-        return Err(HubError::Forbidden(
-            "only an admin of the organization changes this, acting in it".into(),
-        ));
-    }
-    if wanted.archived == Some(true) && is_own {
-        let detail = "an organization is not archived from inside; act in another one".into();
-        return Err(HubError::InvalidState { state: "current".into(), detail });
-    }
-    Ok(())
 }
 
 async fn record(
     tx: &mut Tx,
-    change: &Change,
+    act: &Act<Change>,
     before: &Organization,
     after: &Organization,
 ) -> Result<(), HubError> {
@@ -238,18 +190,14 @@ async fn record(
         let word = if organization.archived_at.is_some() { "archived" } else { "active" };
         changed.then(|| word.to_owned())
     };
-    let subject = Subject::new("organization", after.id);
-    let mut entry = change.caller.entry(&change.hub, "organization:changed", subject, change.now);
+    let mut entry = act.entry("organization:changed", Subject::new("organization", after.id));
     entry.chain = Chain::Organization(after.id);
     (entry.from_state, entry.to_state) = (state(before), state(after));
-    for (field, from, to) in [
-        ("name", json!(before.name), json!(after.name)),
-        ("slug", json!(before.slug), json!(after.slug)),
-        ("gitea_org_name", json!(before.gitea_org_name), json!(after.gitea_org_name)),
-    ] {
-        if from != to {
-            entry.details.insert(field.to_owned(), json!({"from": from, "to": to}));
-        }
-    }
+    entry.details = differences(&facts(before), &facts(after));
     audit::record(tx, &entry).await
+}
+
+fn facts(organization: &Organization) -> serde_json::Value {
+    let Organization { name, slug, gitea_org_name, .. } = organization;
+    json!({"name": name, "slug": slug, "gitea_org_name": gitea_org_name})
 }

@@ -158,9 +158,15 @@ pub async fn set(hub: &Hub, caller: &Caller, wanted: NewPassword) -> Result<(), 
     hub.records.write(input, |tx, change| Box::pin(set_unit(tx, change))).await
 }
 
+/// Whether the caller came by a one-time link, which is for those who have forgotten their password.
+#[must_use]
+pub fn needs_no_proof(caller: &Caller) -> bool {
+    caller.credential.login().is_some_and(|login| login.method == LoginMethod::Link)
+}
+
 async fn proof(hub: &Hub, caller: &Caller, current: Option<&str>) -> Result<Proof, HubError> {
     let account = &caller.credential.account;
-    if caller.credential.login().is_some_and(|login| login.method == LoginMethod::Link) {
+    if needs_no_proof(caller) {
         return Ok(Proof::Link);
     }
     let stored = hub.records.read(account.id, |tx, id| Box::pin(passwords::get(tx, *id))).await?;

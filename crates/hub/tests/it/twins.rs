@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::accounts::{AccessLevel, Account, AccountChange, AccountStatus};
 use domain::audit::Chain;
-use domain::members::Seat;
+use domain::members::{Seat, SeatChange};
 use domain::organizations::MembershipLevel;
 use domain::permissions::Capability;
 use hub::audit::verify::verify_chain;
@@ -14,7 +14,7 @@ use hub::identity::accounts::{self, Wanted};
 use hub::identity::api_keys::{self, MintedKey, NewKey};
 use hub::identity::authenticate::authenticate;
 use hub::identity::founding::NewAccount;
-use hub::identity::members::{self, SeatChange};
+use hub::identity::members::{self, Place};
 use hub::{Caller, Hub, Origin};
 use records::Engine;
 use testkit::{Setup, TestHub, scaled};
@@ -113,6 +113,10 @@ async fn a_lost_lease_ends_what_was_cached_under_it() {
     second.stop().await;
 }
 
+fn at(owner: &Caller, account: domain::Id<Account>) -> Place {
+    Place { org: owner.credential.organization.id, account }
+}
+
 /// Decides something that only admins may; whether it was done.
 async fn decides(hub: &Hub, caller: &Caller, name: &str) -> bool {
     let email = format!("{name}@example.org");
@@ -158,14 +162,17 @@ async fn a_suspension_ends_on_the_other_within_a_second() {
 async fn a_lost_role_ends_on_the_other_within_a_second() {
     ends_on_the_other(async |hub, owner, account| {
         let demote = SeatChange { level: Some(MembershipLevel::Member), ..SeatChange::default() };
-        members::change(hub, owner, account, demote).await.unwrap();
+        members::change(hub, owner, at(owner, account), demote, None).await.unwrap();
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_membership_ends_on_the_other_within_a_second() {
-    ends_on_the_other(async |hub, owner, account| members::remove(hub, owner, account).await.unwrap()).await;
+    ends_on_the_other(async |hub, owner, account| {
+        members::remove(hub, owner, at(owner, account)).await.unwrap()
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,7 +15,7 @@ use hub::Caller;
 use hub::idempotency::{Answer, Outcome};
 use hub::identity::accounts::{self, Created, Wanted};
 use hub::identity::founding::NewAccount;
-use hub::identity::members;
+use hub::identity::members::{self, Looking};
 use hub::{MemberPlace, WantedMembers};
 use wire::{AccountsQuery, ChangeAccount, CreateAccount, Invited, Member, Page};
 
@@ -34,13 +34,14 @@ pub(crate) async fn list(
     Who(caller): Who,
     Asked(query): Asked<AccountsQuery>,
 ) -> Result<Json<Page<Member>>, Problem> {
-    listed(&app, &caller, query).await.map(Json)
+    listed(&app, &caller, caller.credential.organization.id, query).await.map(Json)
 }
 
 /// The page that both lists of members show.
 pub(super) async fn listed(
     app: &App,
     caller: &Caller,
+    org: Id<Organization>,
     query: AccountsQuery,
 ) -> Result<Page<Member>, Problem> {
     let list = List::new(caller, "accounts")
@@ -56,12 +57,12 @@ pub(super) async fn listed(
         (None, None) => WantedMembers::Everybody,
     };
     let (limit, read) = limits(query.limit);
-    let found = members::list(&app.hub, caller, &wanted, after, read).await?;
+    let looking = Looking { org, wanted, after, limit: read };
+    let found = members::list(&app.hub, caller, looking).await?;
     let keys = |(_, (name, id)): &(DomainMember, MemberPlace)| {
         let name = String::from_utf8_lossy(name).into_owned();
         vec![CursorKey::Text(name), CursorKey::Uuid(id.raw())]
     };
-    let org = caller.credential.organization.id;
     Ok(list.page(found, limit, keys, |(member, _)| shown(org, member)))
 }
 

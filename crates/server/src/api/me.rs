@@ -2,8 +2,8 @@
 
 use axum::Json;
 use domain::Id;
+use domain::members::Seated;
 use hub::Caller;
-use hub::identity::credential::Member;
 use wire::{Account, Me, Organization};
 
 use crate::extract::Who;
@@ -19,7 +19,7 @@ pub(crate) async fn me(Who(caller): Who) -> Json<Me> {
 
 fn shown(caller: &Caller) -> Me {
     let credential = &caller.credential;
-    let roles = credential.member.as_ref().map(Member::role_names).unwrap_or_default();
+    let roles = credential.seat.as_ref().map(Seated::role_names).unwrap_or_default();
     Me {
         account: account(&credential.account),
         organization: organization(&credential.organization),

@@ -8,12 +8,12 @@ use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use domain::Id;
 use domain::cursor::CursorKey;
-use domain::members::{Member as DomainMember, Seat};
-use domain::organizations::{MembershipLevel, Organization as DomainOrganization};
+use domain::members::{Member as DomainMember, Seat, SeatChange};
+use domain::organizations::{MembershipLevel, Organization as DomainOrganization, OrganizationChange};
 use hub::idempotency::{Answer, Outcome};
-use hub::identity::members::{self, SeatChange};
-use hub::identity::organizations::{self, NewOrganization, OrganizationChange};
-use hub::{Caller, HubError, OrganizationFilter};
+use hub::identity::members::{self, Place};
+use hub::identity::organizations::{self, NewOrganization};
+use hub::{Caller, OrganizationFilter};
 use uuid::Uuid;
 use wire::{
     AccountsQuery, AddMember, ChangeMember, ChangeOrganization, CreateOrganization, Member, Organization,
@@ -114,19 +114,12 @@ pub(crate) async fn change(
         slug: value.slug,
         gitea_org_name: value.gitea_org_name,
         archived: value.archived,
-        if_match: terms.if_match,
     };
-    Ok(tagged(&organizations::change(&app.hub, &caller, id.id(), wanted).await?))
+    Ok(tagged(&organizations::change(&app.hub, &caller, id.id(), wanted, terms.if_match).await?))
 }
 
 fn tagged(organization: &DomainOrganization) -> impl IntoResponse + use<> {
     ([(ETAG, organizations::etag(organization))], Json(shown(organization)))
-}
-
-/// Members are looked at and changed from inside: a credential acts in one organization.
-fn inside(caller: &Caller, org: Uuid) -> Result<(), HubError> {
-    let is_current = caller.credential.organization.id == Id::new(org);
-    if is_current { Ok(()) } else { Err(HubError::NotFound("organization")) }
 }
 
 /// The members of your organization, by name.
@@ -140,8 +133,7 @@ pub(crate) async fn members(
     id: PathId,
     Asked(query): Asked<AccountsQuery>,
 ) -> Result<Json<Page<Member>>, Problem> {
-    inside(&caller, id.0)?;
-    listed(&app, &caller, query).await.map(Json)
+    listed(&app, &caller, id.id(), query).await.map(Json)
 }
 
 /// Adds an account that exists: one that is at home here, or, for an instance admin, any.
@@ -160,13 +152,12 @@ pub(crate) async fn add_member(
     terms: Terms,
     input: Input<AddMember>,
 ) -> Result<Response<Body>, Problem> {
-    inside(&caller, id.0)?;
     let Input { value, body_hash } = input.checked()?;
     let level = value.membership_level.map_or(MembershipLevel::Member, level_asked);
     let seat = Seat::asked(level, &value.roles, value.manager_id.map(Id::new))?;
     let once = terms.once(&caller, body_hash, added);
-    let account = Id::new(value.account_id);
-    Ok(respond(match members::add(&app.hub, &caller, account, seat, once).await? {
+    let place = place(id.0, value.account_id);
+    Ok(respond(match members::add(&app.hub, &caller, place, seat, once).await? {
         Outcome::Fresh(member) => added(&member),
         Outcome::Replayed(answer) => answer,
     }))
@@ -187,8 +178,7 @@ pub(crate) async fn get_member(
     Who(caller): Who,
     PathIds(org, account): PathIds,
 ) -> Result<impl IntoResponse, Problem> {
-    inside(&caller, org)?;
-    let member = members::get(&app.hub, &caller, Id::new(account)).await?;
+    let member = members::get(&app.hub, &caller, place(org, account)).await?;
     Ok(seat_tagged(&caller, &member))
 }
 
@@ -209,16 +199,19 @@ pub(crate) async fn change_member(
     terms: Terms,
     input: Input<ChangeMember>,
 ) -> Result<impl IntoResponse, Problem> {
-    inside(&caller, org)?;
     let value = input.checked()?.value;
     let wanted = SeatChange {
         level: value.membership_level.map(level_asked),
         roles: value.roles,
         manager_id: value.manager_id.map(|manager| manager.map(Id::new)),
-        if_match: terms.if_match,
     };
-    let member = members::change(&app.hub, &caller, Id::new(account), wanted).await?;
+    let place = place(org, account);
+    let member = members::change(&app.hub, &caller, place, wanted, terms.if_match).await?;
     Ok(seat_tagged(&caller, &member))
+}
+
+fn place(org: Uuid, account: Uuid) -> Place {
+    Place { org: Id::new(org), account: Id::new(account) }
 }
 
 fn seat_tagged(caller: &Caller, member: &DomainMember) -> impl IntoResponse + use<> {
@@ -237,8 +230,7 @@ pub(crate) async fn remove_member(
     Who(caller): Who,
     PathIds(org, account): PathIds,
 ) -> Result<StatusCode, Problem> {
-    inside(&caller, org)?;
-    members::remove(&app.hub, &caller, Id::new(account)).await?;
+    members::remove(&app.hub, &caller, place(org, account)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -254,7 +246,6 @@ pub(crate) async fn transfer_ownership(
     id: PathId,
     input: Input<TransferOwnership>,
 ) -> Result<impl IntoResponse, Problem> {
-    inside(&caller, id.0)?;
-    let to = Id::new(input.checked()?.value.account_id);
+    let to = place(id.0, input.checked()?.value.account_id);
     Ok(tagged(&members::transfer_ownership(&app.hub, &caller, to).await?))
 }

@@ -7,9 +7,9 @@ use axum::http::header::SET_COOKIE;
 use axum::http::{Response, StatusCode};
 use domain::Id;
 use domain::login_sessions::{LoginMethod, LoginSession};
+use domain::members::Seated;
 use domain::organizations::Organization;
 use garde::Validate;
-use hub::identity::credential::Member;
 use hub::identity::login_sessions::{self, Seen};
 use hub::identity::passwords::{self, NewPassword};
 use hub::{Caller, HubError};
@@ -183,17 +183,16 @@ async fn shown(
     let places = login_sessions::places(&app.hub, caller).await?;
     let logins = logins.iter().map(|seen| login(seen, caller, &places)).collect();
     let here = credential.organization.id;
-    let by_link = credential.login().is_some_and(|login| login.method == LoginMethod::Link);
     let template = AccountPage {
         host: host(&app.options),
         name: &credential.account.display_name,
         email: &credential.account.email,
         organization: &credential.organization.name,
-        roles: credential.member.as_ref().map(Member::role_names).unwrap_or_default(),
+        roles: credential.seat.as_ref().map(Seated::role_names).unwrap_or_default(),
         places: places.into_iter().filter(|place| place.id != here).collect(),
         logins,
         more,
-        asks_current: !by_link,
+        asks_current: !passwords::needs_no_proof(caller),
         done: done.map(Done::words),
         message,
     };

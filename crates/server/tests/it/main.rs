@@ -26,6 +26,7 @@ mod limits;
 mod login_pages;
 mod logins;
 mod members;
+mod on_record;
 mod organizations;
 mod owners;
 mod pages;

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::organizations::Organization;
+use crate::permissions::Standing;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
@@ -149,6 +150,30 @@ pub struct AccountChange {
     pub access_level: Option<AccessLevel>,
 }
 
+impl Account {
+    /// The account after the change; the same where nothing changes.
+    #[must_use]
+    pub fn changed(&self, change: &AccountChange, now: Timestamp) -> Self {
+        let after = Self {
+            display_name: change.display_name.clone().unwrap_or_else(|| self.display_name.clone()),
+            email: change.email.clone().unwrap_or_else(|| self.email.clone()),
+            gitea_username: change.gitea_username.clone().unwrap_or_else(|| self.gitea_username.clone()),
+            status: change.status.unwrap_or(self.status),
+            access_level: change.access_level.unwrap_or(self.access_level),
+            ..self.clone()
+        };
+        if after == *self { after } else { Self { updated_at: now.after(self.updated_at), ..after } }
+    }
+
+    /// Whether somebody sees the account from this organization: a member's, for admins also one that is at home
+    /// there, for an instance admin any. The hub's own is at home nowhere and seen by nobody.
+    #[must_use]
+    pub fn is_seen_from(&self, org: Id<Organization>, is_member: bool, by: Standing) -> bool {
+        let at_home = self.home_org_id == Some(org) && by.is_org_admin();
+        self.home_org_id.is_some() && (is_member || at_home || by.is_instance_admin())
+    }
+}
+
 /// Who asks for it, as far as the rule needs to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker {
@@ -240,128 +265,4 @@ pub fn may_change(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_come_back() {
-        for level in AccessLevel::ALL {
-            assert_eq!(level.as_str().parse(), Ok(level));
-        }
-        for status in AccountStatus::ALL {
-            assert_eq!(status.as_str().parse(), Ok(status));
-        }
-        assert!("Admin".parse::<AccessLevel>().is_err());
-        assert!("".parse::<AccountStatus>().is_err());
-    }
-
-    fn found_by(display_name: &str, email: &str) -> Vec<(String, bool)> {
-        let account = Account {
-            email: email.to_owned(),
-            display_name: display_name.to_owned(),
-            ..person(1, AccessLevel::User)
-        };
-        let names = account.search_names().into_iter();
-        names.map(|found| (String::from_utf8(found.name).unwrap(), found.whole)).collect()
-    }
-
-    #[test]
-    fn people_are_found_by_each_word_of_their_name_and_by_e_mail() {
-        let names = found_by("  Ada  KING Lovelace ", "ada@example.org");
-        let expected = [
-            ("ada king lovelace", true),
-            ("ada@example.org", false),
-            ("king lovelace", false),
-            ("lovelace", false),
-        ];
-        assert!(names.iter().map(|(name, whole)| (name.as_str(), *whole)).eq(expected), "{names:?}");
-        assert_eq!(found_by("a@b", "a@b"), [("a@b".to_owned(), true)]);
-        assert_eq!(found_by("z z", "z z")[1], ("z z".to_owned(), true), "the whole name is never lost");
-        let long = "x ".repeat(100);
-        assert_eq!(found_by(&long, "a@b").len(), SEARCHED_WORDS_MAX + 1);
-        assert_eq!(found_by(&long, "a@b").iter().filter(|(_, whole)| *whole).count(), 1);
-    }
-
-    fn person(id: u128, access_level: AccessLevel) -> Account {
-        let at = Timestamp::from_micros(0);
-        Account {
-            id: Id::new(uuid::Uuid::from_u128(id)),
-            email: "a@b".to_owned(),
-            display_name: "A".to_owned(),
-            gitea_username: None,
-            access_level,
-            status: AccountStatus::Active,
-            home_org_id: None,
-            created_at: at,
-            updated_at: at,
-        }
-    }
-
-    const PLAIN: AccountFacts =
-        AccountFacts { owns_organization: false, is_agent: false, is_last_instance_admin: false };
-
-    fn named() -> AccountChange {
-        AccountChange { display_name: Some("B".to_owned()), ..AccountChange::default() }
-    }
-
-    fn set(status: AccountStatus) -> AccountChange {
-        AccountChange { status: Some(status), ..AccountChange::default() }
-    }
-
-    fn level(access_level: AccessLevel) -> AccountChange {
-        AccountChange { access_level: Some(access_level), ..AccountChange::default() }
-    }
-
-    /// Who may do what to whom, whole.
-    #[test]
-    fn the_table_of_changes() {
-        use AccountRefusal::*;
-        use AccountStatus::{Active, Deactivated, Suspended};
-        let asker = |id: u128, administers_home, is_instance_admin| Asker {
-            account: Id::new(uuid::Uuid::from_u128(id)),
-            administers_home,
-            is_instance_admin,
-        };
-        let own = asker(1, false, false);
-        let (colleague, admin, instance) =
-            (asker(2, false, false), asker(2, true, false), asker(2, false, true));
-        let user = person(1, super::AccessLevel::User);
-        let operator = person(1, super::AccessLevel::Admin);
-        let sleeping = Account { status: Suspended, ..user.clone() };
-        let agent = AccountFacts { is_agent: true, ..PLAIN };
-        let owner = AccountFacts { owns_organization: true, ..PLAIN };
-        let last = AccountFacts { is_last_instance_admin: true, ..PLAIN };
-        let cases = [
-            (own, &user, PLAIN, named(), Ok(())),
-            (colleague, &user, PLAIN, named(), Err(NotYours)),
-            (admin, &user, PLAIN, named(), Ok(())),
-            (instance, &user, PLAIN, named(), Ok(())),
-            (admin, &operator, PLAIN, named(), Err(IsInstanceAdmin)),
-            (own, &operator, PLAIN, named(), Ok(())),
-            (instance, &operator, PLAIN, named(), Ok(())),
-            (own, &user, PLAIN, set(Suspended), Err(OwnStatus)),
-            (own, &user, PLAIN, set(Deactivated), Ok(())),
-            (own, &user, PLAIN, set(Active), Ok(())),
-            (own, &sleeping, PLAIN, set(Active), Err(OwnStatus)),
-            (admin, &user, PLAIN, set(Suspended), Ok(())),
-            (admin, &sleeping, PLAIN, set(Active), Ok(())),
-            (colleague, &user, PLAIN, set(Suspended), Err(NotYours)),
-            (admin, &user, owner, set(Suspended), Err(IsOwner)),
-            (own, &user, owner, set(Deactivated), Err(IsOwner)),
-            (instance, &user, owner, set(Suspended), Ok(())),
-            (own, &user, PLAIN, level(super::AccessLevel::Admin), Err(AccessLevel)),
-            (admin, &user, PLAIN, level(super::AccessLevel::Admin), Err(AccessLevel)),
-            (admin, &user, PLAIN, level(super::AccessLevel::User), Ok(())),
-            (instance, &user, PLAIN, level(super::AccessLevel::Admin), Ok(())),
-            (admin, &user, agent, named(), Err(IsAgent)),
-            (admin, &user, agent, set(Suspended), Ok(())),
-            (instance, &operator, last, set(Suspended), Err(LastInstanceAdmin)),
-            (own, &operator, last, set(Deactivated), Err(LastInstanceAdmin)),
-            (instance, &operator, last, level(super::AccessLevel::User), Err(LastInstanceAdmin)),
-            (own, &operator, last, named(), Ok(())),
-        ];
-        for (number, (asker, account, facts, change, expected)) in cases.into_iter().enumerate() {
-            assert_eq!(may_change(&asker, account, &facts, &change), expected, "case {number}: {change:?}");
-        }
-    }
-}
+mod tests;
