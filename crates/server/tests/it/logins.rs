@@ -302,7 +302,9 @@ async fn a_password_is_set_by_its_owner_who_knows_it() {
         refused(attempt(&hub, json!({"email": email, "password": PASSWORD})), 401, "UNAUTHENTICATED").await;
         expect(attempt(&hub, json!({"email": email, "password": another})), 200).await;
         let rows = all_items(&hub, &hub.admin_key, "/api/v1/audit?action=password:set").await;
-        assert_eq!(rows.len(), 1);
+        let [own, enrolment] = rows.as_slice() else { panic!("the admin's and the owner's: {rows:?}") };
+        assert_eq!(own["actor"], own["subject"]["id"], "newest first: the owner's");
+        assert_ne!(enrolment["actor"], enrolment["subject"]["id"], "the admin chose the first");
         assert!(!format!("{rows:?}").contains("argon2"), "{rows:?}");
     })
     .await;

@@ -23,8 +23,10 @@ pub(crate) async fn agent(hub: &TestHub, backdoor: &Backdoor, owner_key: &str, n
          SELECT '{seat}', '{org}', '{id}', 'member', created_at, created_at
          FROM accounts WHERE id = '{owner}';
          INSERT INTO agents
-             (id, org_id, owner_id, name, description, max_tasks, labels, config, draining, created_at, updated_at)
-         SELECT '{id}', '{org}', '{owner}', '{name}', '', 1, '{{}}', '{{}}', false, created_at, created_at
+             (id, org_id, owner_id, name, description, max_tasks, labels, config, draining, offline_since,
+              created_at, updated_at)
+         SELECT '{id}', '{org}', '{owner}', '{name}', '', 1, '{{}}', '{{}}', false, created_at,
+                created_at, created_at
          FROM accounts WHERE id = '{owner}'",
     );
     backdoor.run(&text).await;
