@@ -4,7 +4,8 @@
 //! audit bodies are written on every change, and the crate re-parses each member name; tests hold us against it.
 
 use std::cmp::Ordering;
-use std::fmt::Write;
+use std::fmt::{self, Write};
+use std::str::FromStr;
 
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
@@ -44,6 +45,56 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 #[must_use]
 pub fn content_hash(bytes: &[u8]) -> String {
     format!("sha256:{}", hex::encode(sha256(bytes)))
+}
+
+/// A SHA-256 as the API shows it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256Hash(pub [u8; 32]);
+
+/// The text is not `sha256:` and 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be sha256: and 64 lower-case hexadecimal digits")]
+pub struct NotAHash;
+
+impl Sha256Hash {
+    /// The hash of some bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(sha256(bytes))
+    }
+
+    /// The hash of the RFC 8785 form of a value.
+    #[must_use]
+    pub fn of_value(value: &Value) -> Self {
+        Self::of(&canonical(value))
+    }
+}
+
+impl fmt::Display for Sha256Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Sha256Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Sha256Hash {
+    type Err = NotAHash;
+
+    fn from_str(text: &str) -> Result<Self, NotAHash> {
+        let digits = text.strip_prefix("sha256:").ok_or(NotAHash)?;
+        // One hash has one spelling, so that nobody compares texts and is surprised.
+        if digits.bytes().any(|digit| digit.is_ascii_uppercase()) {
+            return Err(NotAHash);
+        }
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(digits, &mut bytes).map_err(|_| NotAHash)?;
+        Ok(Self(bytes))
+    }
 }
 
 fn write_value(out: &mut String, value: &Value) {
@@ -207,6 +258,18 @@ mod tests {
         assert_eq!(read_canonical(br#"{"a":1,"b":[]}"#), Some(json!({"a": 1, "b": []})));
         for other in [r#"{"b":[],"a":1}"#, r#"{"a": 1}"#, r#"{"a":1,"a":1}"#, r#"{"a":1.0}"#, "{", ""] {
             assert_eq!(read_canonical(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_hash_has_one_spelling() {
+        let hash = Sha256Hash::of(b"");
+        assert_eq!(hash.to_string(), content_hash(b""));
+        assert_eq!(hash.to_string().parse(), Ok(hash));
+        assert_eq!(Sha256Hash::of_value(&json!({"b": 1, "a": 2})), Sha256Hash::of(br#"{"a":2,"b":1}"#));
+        let digits = hash.to_string().split_off("sha256:".len());
+        for wrong in [digits.clone(), format!("sha256:{}", digits.to_uppercase()), format!("sha256:{digits}0")] {
+            assert_eq!(wrong.parse::<Sha256Hash>(), Err(NotAHash), "{wrong}");
         }
     }
 

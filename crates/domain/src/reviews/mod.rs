@@ -1,0 +1,100 @@
+//! Reviews: one round of asking people about one revision of a task.
+
+use std::str::FromStr;
+
+use crate::accounts::Account;
+use crate::canonical::Sha256Hash;
+use crate::organizations::Organization;
+use crate::policies::Matched;
+use crate::tasks::Task;
+use crate::text::{UnknownWord, one_of};
+use crate::{Id, Timestamp};
+
+/// How a review ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Resolution {
+    /// Every policy has its quorum.
+    Quorum,
+    /// Every policy let it pass by itself.
+    Auto,
+    /// Two admins said so.
+    Override,
+    /// Somebody said no.
+    Rejected,
+    /// Somebody wants it changed.
+    ChangesRequested,
+    /// Nobody answered in time.
+    Timeout,
+    /// A yes was taken back.
+    Withdrawn,
+    /// The task was edited or cancelled meanwhile.
+    Superseded,
+}
+
+impl Resolution {
+    /// Every one.
+    pub const ALL: [Self; 8] = [
+        Self::Quorum,
+        Self::Auto,
+        Self::Override,
+        Self::Rejected,
+        Self::ChangesRequested,
+        Self::Timeout,
+        Self::Withdrawn,
+        Self::Superseded,
+    ];
+
+    /// On the wire and in SQL.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quorum => "quorum",
+            Self::Auto => "auto",
+            Self::Override => "override",
+            Self::Rejected => "rejected",
+            Self::ChangesRequested => "changes_requested",
+            Self::Timeout => "timeout",
+            Self::Withdrawn => "withdrawn",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+impl FromStr for Resolution {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        one_of(&Self::ALL, Self::as_str, text)
+    }
+}
+
+/// One round.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Review {
+    /// Its id.
+    pub id: Id<Review>,
+    /// Whose it is.
+    pub org_id: Id<Organization>,
+    /// Of which task.
+    pub task_id: Id<Task>,
+    /// Of which revision of it.
+    pub revision: i64,
+    /// The hash of that revision's bytes.
+    pub content_hash: Sha256Hash,
+    /// The hash of what the hub's preview says it changes.
+    pub effect_hash: Option<Sha256Hash>,
+    /// The score at its beginning.
+    pub risk_score: u32,
+    /// The hash of all a reviewer is shown.
+    pub review_hash: Sha256Hash,
+    /// What was matched, pinned.
+    pub policies: Vec<Matched>,
+    /// How it ended.
+    pub resolution: Option<Resolution>,
+    /// When.
+    pub resolved_at: Option<Timestamp>,
+    /// By whose answer.
+    pub resolved_by: Option<Id<Account>>,
+    /// When it began.
+    pub created_at: Timestamp,
+}
