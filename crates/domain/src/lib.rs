@@ -10,12 +10,15 @@
 pub mod accounts;
 pub mod agents;
 pub mod api_keys;
+pub mod approvals;
 pub mod audit;
 pub mod blobs;
 pub mod canonical;
 pub mod cursor;
 pub mod device_logins;
 pub mod events;
+pub mod gate;
+pub mod grants;
 pub mod id;
 pub mod idempotency;
 pub mod invitations;

@@ -1,6 +1,7 @@
 //! Tasks: the governed unit of change.
 
 mod config;
+mod machine;
 mod provenance;
 
 use std::str::FromStr;
@@ -17,6 +18,7 @@ use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
 pub use config::{Action, DeclaredRisk, Mode, Resource, RollbackStrategy, TaskConfig};
+pub use machine::{Actor, Move, MoveRefusal, next};
 pub use provenance::{Behind, Provenance};
 
 /// Where a task stands in its life (TASK-01, X-12).
@@ -211,6 +213,21 @@ pub struct Task {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+impl Task {
+    /// The task in this state, as of now: planner's view, version and times follow.
+    #[must_use]
+    pub(crate) fn moved(&self, state: TaskState, is_blocked: bool, now: Timestamp) -> Self {
+        Self {
+            state,
+            status: TaskStatus::of(state, is_blocked),
+            version: self.version + 1,
+            ended_at: state.is_final().then_some(now),
+            updated_at: now.after(self.updated_at),
+            ..self.clone()
+        }
+    }
 }
 
 /// One immutable version of what a task will do.
