@@ -275,11 +275,9 @@ impl Approval {
     pub fn acknowledged(&self, now: Timestamp) -> Self {
         match self.acknowledged_at {
             Some(_) => self.clone(),
-            None => Self {
-                acknowledged_at: Some(now),
-                updated_at: now.after(self.updated_at),
-                ..self.clone()
-            },
+            None => {
+                Self { acknowledged_at: Some(now), updated_at: now.after(self.updated_at), ..self.clone() }
+            }
         }
     }
 }
@@ -315,9 +313,15 @@ mod tests {
 
     #[test]
     fn an_answer_leaves_the_request_where_it_should() {
-        assert_eq!(Answer::ALL.map(Answer::status).map(ApprovalStatus::as_str), ["APPROVED", "REJECTED", "REJECTED"]);
-        let open: Vec<&str> =
-            ApprovalStatus::ALL.into_iter().filter(|s| s.is_changeable()).map(ApprovalStatus::as_str).collect();
+        assert_eq!(
+            Answer::ALL.map(Answer::status).map(ApprovalStatus::as_str),
+            ["APPROVED", "REJECTED", "REJECTED"]
+        );
+        let open: Vec<&str> = ApprovalStatus::ALL
+            .into_iter()
+            .filter(|s| s.is_changeable())
+            .map(ApprovalStatus::as_str)
+            .collect();
         assert_eq!(open, ["PENDING", "APPROVED", "REJECTED"]);
     }
 }

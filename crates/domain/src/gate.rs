@@ -154,7 +154,8 @@ fn check_grant(facts: &Facts<'_>) -> Result<(), GateRefusal> {
         return Err(GateRefusal::OtherTask);
     }
     let bytes = Sha256Hash::of(&revision.config);
-    let is_same = [grant.content_hash, task.content_hash, revision.content_hash].iter().all(|hash| *hash == bytes);
+    let is_same =
+        [grant.content_hash, task.content_hash, revision.content_hash].iter().all(|hash| *hash == bytes);
     if !is_same || [grant.revision, task.revision].iter().any(|number| *number != revision.number) {
         return Err(GateRefusal::OtherContent);
     }
@@ -228,7 +229,9 @@ pub fn released(
             }
             // Somebody else's: never let go of what one does not hold.
             Mode::Exclusive => None,
-            Mode::Shared => Some(Claim { shared_count: claim.shared_count.saturating_sub(1), ..claim.clone() }),
+            Mode::Shared => {
+                Some(Claim { shared_count: claim.shared_count.saturating_sub(1), ..claim.clone() })
+            }
         }
     };
     held.into_iter().filter_map(freed).collect()

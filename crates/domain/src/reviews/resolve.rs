@@ -112,10 +112,8 @@ const fn basis(resolution: Resolution) -> Option<Basis> {
 }
 
 fn mint(task: &Task, review: &Review, basis: Basis, terms: Terms, now: Timestamp) -> Grant {
-    let version = |matched: &Matched| PolicyVersion {
-        policy_id: matched.policy_id,
-        version: matched.version,
-    };
+    let version =
+        |matched: &Matched| PolicyVersion { policy_id: matched.policy_id, version: matched.version };
     Grant {
         id: terms.id,
         org_id: task.org_id,

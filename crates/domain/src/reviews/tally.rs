@@ -95,7 +95,8 @@ pub fn verdict(policies: &[Matched], tallies: &[PolicyTally]) -> Verdict {
     if policies.iter().zip(tallies).any(rejects) {
         return Verdict::Rejected;
     }
-    let is_met = !tallies.is_empty() && tallies.len() == policies.len() && tallies.iter().all(PolicyTally::is_met);
+    let is_met =
+        !tallies.is_empty() && tallies.len() == policies.len() && tallies.iter().all(PolicyTally::is_met);
     if is_met { Verdict::Approved } else { Verdict::Open }
 }
 

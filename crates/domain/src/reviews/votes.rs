@@ -52,7 +52,9 @@ pub enum VoteRefusal {
     )]
     OwnWork,
     /// The voter lost what made them a reviewer of this.
-    #[error("you are not eligible to decide on this any more: the policies that asked you no longer name you")]
+    #[error(
+        "you are not eligible to decide on this any more: the policies that asked you no longer name you"
+    )]
     NotEligible,
     /// The matter is settled.
     #[error("this review is over")]
@@ -108,7 +110,10 @@ impl Case {
             return Err(VoteRefusal::NotYours);
         }
         let is_open = self.task.state == TaskState::Reviewing && self.review.resolution.is_none();
-        if !is_open || self.task.review_id != Some(self.review.id) || seat.approval.review_id != self.review.id {
+        if !is_open
+            || self.task.review_id != Some(self.review.id)
+            || seat.approval.review_id != self.review.id
+        {
             return Err(VoteRefusal::Resolved(self.review.resolution));
         }
         if !seat.approval.status.is_changeable() {

@@ -111,7 +111,9 @@ impl Move {
             }
             Self::AttachPreview => "only the author of a task attaches a preview to it",
             Self::JoinReview => "only an admin of the organization joins a review unasked",
-            Self::Approve | Self::Reject | Self::RequestChanges => "only whoever is asked answers for themselves",
+            Self::Approve | Self::Reject | Self::RequestChanges => {
+                "only whoever is asked answers for themselves"
+            }
             Self::Withdraw => "only one who approved it, or an admin, takes an approval back",
             Self::Comment
             | Self::BeginReview
@@ -234,8 +236,13 @@ mod tests {
     const AUTHOR: Actor = Actor { is_author: true, ..NOBODY };
     const REVIEWER: Actor = Actor { is_reviewer: true, ..NOBODY };
     const ADMIN: Actor = Actor { is_admin: true, ..NOBODY };
-    const ROLES: [(&str, Actor); 5] =
-        [("member", NOBODY), ("author", AUTHOR), ("reviewer", REVIEWER), ("admin", ADMIN), ("hub", Actor::HUB)];
+    const ROLES: [(&str, Actor); 5] = [
+        ("member", NOBODY),
+        ("author", AUTHOR),
+        ("reviewer", REVIEWER),
+        ("admin", ADMIN),
+        ("hub", Actor::HUB),
+    ];
 
     type Arrows = Vec<(TaskState, TaskState)>;
 
@@ -259,11 +266,7 @@ mod tests {
                 &["author", "admin", "hub"],
                 [Draft, Submitted, Reviewing, Approved].map(|from| (from, Cancelled)).to_vec(),
             ),
-            (
-                Move::Resubmit,
-                OWNERS,
-                vec![(Rejected, Rejected), (Cancelled, Cancelled), (Failed, Failed)],
-            ),
+            (Move::Resubmit, OWNERS, vec![(Rejected, Rejected), (Cancelled, Cancelled), (Failed, Failed)]),
             (Move::JoinReview, &["admin"], vec![(Reviewing, Reviewing)]),
             (Move::Approve, &["reviewer", "hub"], vec![(Reviewing, Approved)]),
             (Move::Reject, &["reviewer", "hub"], vec![(Reviewing, Rejected)]),
