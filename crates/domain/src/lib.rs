@@ -37,6 +37,8 @@ pub mod projects;
 pub mod reviews;
 pub mod risk;
 pub mod roles;
+#[cfg(test)]
+mod sample;
 pub mod secrets;
 pub mod settings;
 pub mod subject;

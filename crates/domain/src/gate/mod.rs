@@ -236,3 +236,6 @@ pub fn released(
     };
     held.into_iter().filter_map(freed).collect()
 }
+
+#[cfg(test)]
+mod tests;
