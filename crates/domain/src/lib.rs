@@ -29,6 +29,8 @@ pub mod login_links;
 pub mod login_sessions;
 pub mod members;
 pub mod minting;
+#[cfg(test)]
+mod model;
 pub mod organizations;
 pub mod passwords;
 pub mod permissions;
