@@ -8,11 +8,13 @@ use crate::text::BadText;
 /// The longest pattern: a resource's longest type, a colon, and its longest id.
 pub const PATTERN_BYTES_MAX: usize = TYPE_BYTES_MAX + 1 + ID_BYTES_MAX;
 
+/// What it costs to begin.
+const STEPS_MIN: usize = 16;
 const TYPE_BYTES_MAX: usize = 64;
 const ID_BYTES_MAX: usize = 256;
 
 /// Whether the text is what the pattern says, from beginning to end. Only the latest `*` is ever tried again, so it
-/// takes at most as many steps as the text is long times the pattern is long.
+/// takes at most as many steps as the text is long times the pattern is long; nothing is tried behind a last `*`.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (mut rest, mut unread) = (pattern.chars(), text.chars());
@@ -21,6 +23,9 @@ pub fn matches(pattern: &str, text: &str) -> bool {
         let (mut after, mut next) = (rest.clone(), unread.clone());
         match (after.next(), next.next()) {
             (Some('*'), _) => {
+                if after.as_str().is_empty() {
+                    return true;
+                }
                 latest_star = Some((after.clone(), unread.clone()));
                 rest = after;
             }
@@ -37,7 +42,11 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 
 /// A pattern for resources: without a colon it names ids (`prod-*`), with one `type:id` (`database:prod-*`).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ResourcePattern(String);
+pub struct ResourcePattern {
+    text: String,
+    /// Whether it is held against the whole name, not the id alone.
+    has_type: bool,
+}
 
 impl ResourcePattern {
     /// Reads a pattern.
@@ -65,27 +74,51 @@ impl ResourcePattern {
                 "only a-z, 0-9, _ and - occur in the type of a resource, before the colon".into(),
             ));
         }
-        Ok(Self(pattern.to_owned()))
+        Ok(Self { text: pattern.to_owned(), has_type: pattern.contains(':') })
     }
 
     /// As it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// Whether it means this resource.
     #[must_use]
-    pub fn means(&self, resource: &Resource) -> bool {
-        if self.0.contains(':') { matches(&self.0, &resource.name()) } else { matches(&self.0, &resource.id) }
+    pub fn means(&self, resource: &ResourceName) -> bool {
+        let from = if self.has_type { 0 } else { resource.id_at };
+        matches(&self.text, &resource.name[from..])
     }
 
-    /// How many steps it takes at most to hold it against one character: what it says between two stars may have to be
-    /// read again from every place.
+    /// At most how many steps [`ResourcePattern::means`] takes for a name of this many bytes: what stands behind a star
+    /// may have to be read again from every place.
     #[must_use]
-    pub fn steps(&self) -> usize {
-        let pieces: Vec<&str> = self.0.split('*').collect();
-        pieces.iter().skip(1).map(|piece| piece.len()).max().unwrap_or(0) + 1
+    pub fn steps(&self, name_bytes: usize) -> usize {
+        let mut pieces = self.text.split('*').map(str::len);
+        let head = pieces.next().unwrap_or(0) + STEPS_MIN;
+        let searched = pieces.max().unwrap_or(0);
+        if searched == 0 { head } else { head + name_bytes * (searched + 1) }
+    }
+}
+
+/// The name of a resource, put together once for many patterns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResourceName {
+    name: String,
+    id_at: usize,
+}
+
+impl ResourceName {
+    /// `type:id`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+}
+
+impl From<&Resource> for ResourceName {
+    fn from(resource: &Resource) -> Self {
+        Self { name: resource.name(), id_at: resource.kind.len() + 1 }
     }
 }
 
@@ -137,8 +170,8 @@ mod tests {
         assert!(!matches(&pattern, &text), "trying everything would not end in our lifetime");
     }
 
-    fn resource(kind: &str, id: &str) -> Resource {
-        Resource { kind: kind.into(), id: id.into(), mode: Mode::Exclusive }
+    fn resource(kind: &str, id: &str) -> ResourceName {
+        (&Resource { kind: kind.into(), id: id.into(), mode: Mode::Exclusive }).into()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::globs::ResourcePattern;
+use crate::globs::{ResourceName, ResourcePattern};
 use crate::json::FieldError;
 use crate::tasks::Resource;
 
@@ -55,7 +55,8 @@ impl ResourceCatalogue {
     /// What is said about a resource.
     #[must_use]
     pub fn rule_for(&self, resource: &Resource) -> Option<&CatalogueRule> {
-        self.0.iter().find(|rule| rule.pattern.means(resource))
+        let name = ResourceName::from(resource);
+        self.0.iter().find(|rule| rule.pattern.means(&name))
     }
 
     /// Its rules, in order.

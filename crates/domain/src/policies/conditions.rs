@@ -17,6 +17,8 @@ use crate::text::BadText;
 pub const SOURCE_BYTES_MAX: usize = 1024;
 const NODES_MAX: u64 = 100;
 const DEPTH_MAX: usize = 16;
+/// How many values a task may hold for conditions to be asked about it.
+const VALUES_MAX: usize = 4096;
 
 /// What an expression may ask about.
 pub const VARIABLES: [&str; 4] = ["author", "config", "resources", "risk"];
@@ -69,6 +71,8 @@ struct Cost {
     nodes: u64,
     /// Nodes that a loop comes by each time.
     looped: u64,
+    /// Lists written down to loop over, counted by their parts.
+    written: u64,
     /// Whether a loop collects a list, which is copied each time.
     collects: bool,
     /// Sums; each may join two texts or lists.
@@ -95,8 +99,8 @@ impl Condition {
     /// At most how many nodes it comes by, each counted with the size of what it may look at.
     #[must_use]
     pub fn price(&self, facts: &Facts<'_>) -> u64 {
-        let Cost { nodes, looped, collects, sums } = self.cost;
-        let rounds = facts.longest * (1 + sums) + nodes;
+        let Cost { nodes, looped, written, collects, sums } = self.cost;
+        let rounds = facts.longest * (1 + sums) + written;
         let per_round = if collects { looped * rounds } else { looped };
         let visits = if looped == 0 { nodes } else { nodes + rounds * per_round };
         visits.saturating_mul(1 + (facts.bytes / 1024) * (1 + sums))
@@ -130,6 +134,8 @@ fn first_error(errors: &cel::ParseErrors) -> String {
 #[derive(Default)]
 struct Reader<'a> {
     cost: Cost,
+    /// Whether a list or map is written down somewhere; a loop may go over it.
+    writes_lists: bool,
     in_loop: bool,
     loop_variables: Vec<&'a str>,
 }
@@ -153,16 +159,22 @@ impl<'a> Reader<'a> {
             Expr::Literal(_) => Ok(()),
             Expr::Ident(name) => self.read_name(name),
             Expr::Select(select) => self.read(&select.operand, depth + 1),
-            Expr::List(list) => self.read_all(&list.elements, depth),
+            Expr::List(list) => {
+                self.writes_lists = true;
+                self.read_all(&list.elements, depth)
+            }
             Expr::Call(call) => self.read_call(call, depth),
             Expr::Comprehension(comprehension) => self.read_loop(comprehension, depth),
-            Expr::Map(map) => map.entries.iter().try_for_each(|entry| match &entry.expr {
-                EntryExpr::MapEntry(entry) => {
-                    self.read(&entry.key, depth + 1)?;
-                    self.read(&entry.value, depth + 1)
-                }
-                EntryExpr::StructField(_) => Err(no_messages()),
-            }),
+            Expr::Map(map) => {
+                self.writes_lists = true;
+                map.entries.iter().try_for_each(|entry| match &entry.expr {
+                    EntryExpr::MapEntry(entry) => {
+                        self.read(&entry.key, depth + 1)?;
+                        self.read(&entry.value, depth + 1)
+                    }
+                    EntryExpr::StructField(_) => Err(no_messages()),
+                })
+            }
             Expr::Struct(_) | Expr::Unspecified => Err(no_messages()),
         }
     }
@@ -195,7 +207,11 @@ impl<'a> Reader<'a> {
             return Err(BadText("must not loop inside of a loop".into()));
         }
         self.in_loop = true;
+        let before = self.cost.nodes;
         self.read(&comprehension.iter_range, depth + 1)?;
+        if self.writes_lists {
+            self.cost.written += self.cost.nodes - before;
+        }
         self.cost.collects |= matches!(comprehension.accu_init.expr, Expr::List(_));
         self.loop_variables = [&comprehension.iter_var, &comprehension.accu_var].map(String::as_str).to_vec();
         self.loop_variables.extend(comprehension.iter_var2.as_deref());
@@ -226,15 +242,19 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Gets what expressions may ask about ready.
+    /// Gets what expressions may ask about ready; none: it is too much.
     #[must_use]
-    pub fn new(variables: &[(&'static str, Value)]) -> Self {
+    pub fn new(variables: &[(&'static str, &Value)]) -> Option<Self> {
+        let mut left = VALUES_MAX;
+        if !variables.iter().all(|(_, value)| is_within(value, &mut left)) {
+            return None;
+        }
         let mut facts = Self { context: Context::default(), longest: 1, bytes: 0 };
         for (name, value) in variables {
             let value = facts.take(value);
             facts.context.add_variable_from_value(*name, value);
         }
-        facts
+        Some(facts)
     }
 
     fn take(&mut self, value: &Value) -> CelValue {
@@ -265,5 +285,16 @@ impl Facts<'_> {
     fn text(&mut self, text: &str) -> Arc<String> {
         self.bytes += text.len() as u64;
         Arc::new(text.to_owned())
+    }
+}
+
+/// Whether there are no more values than are left; stops at the first too many.
+fn is_within(value: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| is_within(item, left)),
+        Value::Object(members) => members.values().all(|member| is_within(member, left)),
+        _ => true,
     }
 }

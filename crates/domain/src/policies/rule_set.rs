@@ -8,7 +8,7 @@ use super::conditions::{Answer, Condition, Facts};
 use super::{AutoApproveIf, Matched, Policy};
 use crate::Id;
 use crate::accounts::{AccessLevel, Account};
-use crate::globs::ResourcePattern;
+use crate::globs::{ResourceName, ResourcePattern};
 use crate::resource_catalogue::ResourceCatalogue;
 use crate::risk::Risk;
 use crate::tasks::Resource;
@@ -18,7 +18,7 @@ pub const POLICIES_MAX: usize = 100;
 
 /// How many steps one decision may take; a step is one character held against one of a pattern. Where a policy would
 /// take more than is left, it applies: a task too large to be looked at is looked at by people.
-const STEPS_MAX: u64 = 1_500_000;
+const STEPS_MAX: u64 = 2_000_000;
 /// What one part of a condition counts.
 const STEPS_PER_PART: u64 = 64;
 
@@ -174,13 +174,13 @@ impl RuleSet {
         refuse_if(!is_enabled, "feature:auto_approve_low_risk is disabled");
         refuse_if(matched.is_empty(), "no policy applies to it");
         refuse_if(question.resources.is_empty(), "it names no resource");
-        let mut budget = Budget(STEPS_MAX);
+        let mut asking = Asking::new(question);
         for matched in matched {
             let is_same = |ready: &&Arc<Ready>| {
                 (ready.policy.id, ready.policy.version) == (matched.policy_id, matched.version)
             };
             match self.all().find(is_same) {
-                Some(ready) => reasons.extend(ready.not_by_itself(question, &mut budget)),
+                Some(ready) => reasons.extend(ready.not_by_itself(&mut asking)),
                 None => reasons.push(format!("policy {} has changed meanwhile", matched.name)),
             }
         }
@@ -201,7 +201,7 @@ impl Ready {
     }
 
     /// Why this policy wants a person.
-    fn not_by_itself(&self, question: &Question<'_>, budget: &mut Budget) -> Vec<String> {
+    fn not_by_itself(&self, asking: &mut Asking<'_>) -> Vec<String> {
         let name = &self.policy.name;
         let auto = self
             .policy
@@ -212,6 +212,7 @@ impl Ready {
         let Some(AutoApproveIf { risk_below, author_has_role, .. }) = auto else {
             return vec![format!("policy {name} always asks somebody")];
         };
+        let question = asking.question;
         let mut reasons = Vec::new();
         let score = question.risk.score_unvouched(question.previewed_by_hub);
         if score >= *risk_below {
@@ -220,13 +221,13 @@ impl Ready {
         if !question.author.roles.iter().any(|role| author_has_role.contains(role)) {
             reasons.push(format!("policy {name} wants an author who is {}", author_has_role.join(" or ")));
         }
-        if !budget.spend_on(&self.scope, question.resources) {
+        if !asking.budget.spend_on(&self.scope, &asking.resources) {
             reasons.push(format!("policy {name} leaves a task that names so much to people"));
             return reasons;
         }
-        let in_scope = |resource: &&Resource| self.scope.iter().any(|pattern| pattern.means(resource));
-        if let Some(outside) = question.resources.iter().find(|resource| !in_scope(resource)) {
-            reasons.push(format!("policy {name} leaves {} to people", outside.name()));
+        let in_scope = |resource: &&ResourceName| self.scope.iter().any(|pattern| pattern.means(resource));
+        if let Some(outside) = asking.resources.iter().find(|resource| !in_scope(resource)) {
+            reasons.push(format!("policy {name} leaves {} to people", outside.as_str()));
         }
         reasons
     }
@@ -243,24 +244,26 @@ impl Budget {
     }
 
     /// Pays for holding all these resources against all these patterns.
-    fn spend_on(&mut self, patterns: &[ResourcePattern], resources: &[Resource]) -> bool {
-        let bytes: usize = resources.iter().map(|resource| resource.kind.len() + 1 + resource.id.len()).sum();
-        let per_byte: usize = patterns.iter().map(ResourcePattern::steps).sum();
-        self.spend((bytes as u64).saturating_mul(per_byte as u64))
+    fn spend_on(&mut self, patterns: &[ResourcePattern], resources: &[ResourceName]) -> bool {
+        let longest = resources.iter().map(|name| name.as_str().len()).max().unwrap_or(0);
+        let per_resource: usize = patterns.iter().map(|pattern| pattern.steps(longest)).sum();
+        self.spend((resources.len() as u64).saturating_mul(per_resource as u64))
     }
 }
 
 /// One question on its way through the policies.
 struct Asking<'a> {
     question: &'a Question<'a>,
-    /// Got ready for the first condition, if there is one.
-    facts: Option<Facts<'a>>,
+    resources: Vec<ResourceName>,
+    /// Got ready for the first condition, if there is one; none inside: it is too much.
+    facts: Option<Option<Facts<'a>>>,
     budget: Budget,
 }
 
 impl<'a> Asking<'a> {
     fn new(question: &'a Question<'a>) -> Self {
-        Self { question, facts: None, budget: Budget(STEPS_MAX) }
+        let resources = question.resources.iter().map(ResourceName::from).collect();
+        Self { question, resources, facts: None, budget: Budget(STEPS_MAX) }
     }
 
     /// Why a policy applies; none: it does not.
@@ -292,26 +295,24 @@ impl<'a> Asking<'a> {
     }
 
     fn touches(&mut self, patterns: &[ResourcePattern]) -> Option<String> {
-        if !self.budget.spend_on(patterns, self.question.resources) {
+        if !self.budget.spend_on(patterns, &self.resources) {
             return Some(
                 "it names too much to be held against the patterns, so they count as met".to_owned(),
             );
         }
-        self.question.resources.iter().find_map(|resource| {
+        self.resources.iter().find_map(|resource| {
             let pattern = patterns.iter().find(|pattern| pattern.means(resource))?;
-            Some(format!("{} is like {}", resource.name(), pattern.as_str()))
+            Some(format!("{} is like {}", resource.as_str(), pattern.as_str()))
         })
     }
 
     fn asked(&mut self, condition: &Condition) -> Option<String> {
-        let facts = self.facts.take().unwrap_or_else(|| facts(self.question));
-        let price = condition.price(&facts).saturating_mul(STEPS_PER_PART);
-        let answer = if self.budget.spend(price) {
-            condition.ask(&facts)
-        } else {
-            Answer::Doubt("its condition would take too long for a task of this size")
+        let facts = self.facts.get_or_insert_with(|| facts(self.question));
+        let price = |facts: &Facts<'_>| condition.price(facts).saturating_mul(STEPS_PER_PART);
+        let answer = match facts {
+            Some(facts) if self.budget.spend(price(facts)) => condition.ask(facts),
+            _ => Answer::Doubt("its condition would take too long for a task of this size"),
         };
-        self.facts = Some(facts);
         match answer {
             Answer::Yes => Some("its condition is met".to_owned()),
             Answer::No => None,
@@ -320,23 +321,19 @@ impl<'a> Asking<'a> {
     }
 }
 
-fn facts<'a>(question: &Question<'_>) -> Facts<'a> {
+fn facts<'a>(question: &Question<'_>) -> Option<Facts<'a>> {
     let Question { resources, risk, config, author, .. } = question;
     let resource = |resource: &Resource| {
         let name = resource.name();
         json!({"type": resource.kind, "id": resource.id, "name": name, "mode": resource.mode.as_str()})
     };
-    let resources: Vec<Value> = resources.iter().map(resource).collect();
+    let resources: Value = resources.iter().map(resource).collect();
+    let risk = json!({"score": risk.score, "level": risk.level.as_str()});
     let author = json!({
         "id": author.id.to_string(),
         "roles": author.roles,
         "is_agent": author.is_agent,
         "access_level": author.access_level.as_str(),
     });
-    Facts::new(&[
-        ("author", author),
-        ("config", (*config).clone()),
-        ("resources", resources.into()),
-        ("risk", json!({"score": risk.score, "level": risk.level.as_str()})),
-    ])
+    Facts::new(&[("author", &author), ("config", config), ("resources", &resources), ("risk", &risk)])
 }

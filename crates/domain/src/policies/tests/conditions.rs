@@ -5,14 +5,15 @@ use crate::policies::conditions::{Answer, Condition, Facts};
 
 fn facts() -> Facts<'static> {
     Facts::new(&[
-        ("author", json!({"id": "a", "roles": ["author"], "is_agent": true, "access_level": "service"})),
-        ("config", json!({"priority": 50, "ratio": 0.5, "parameters": {"hosts": ["a", "b"], "none": null}})),
+        ("author", &json!({"id": "a", "roles": ["author"], "is_agent": true, "access_level": "service"})),
+        ("config", &json!({"priority": 50, "ratio": 0.5, "parameters": {"hosts": ["a", "b"], "none": null}})),
         (
             "resources",
-            json!([{"type": "database", "id": "prod-1", "name": "database:prod-1", "mode": "shared"}]),
+            &json!([{"type": "database", "id": "prod-1", "name": "database:prod-1", "mode": "shared"}]),
         ),
-        ("risk", json!({"score": 62, "level": "HIGH"})),
+        ("risk", &json!({"score": 62, "level": "HIGH"})),
     ])
+    .unwrap()
 }
 
 fn answer(source: &str) -> Answer {
@@ -119,15 +120,28 @@ fn limits_hold() {
 fn a_price_is_no_less_than_what_is_looked_at() {
     let facts = |hosts: usize, text: usize| {
         let hosts: Vec<Value> = vec![json!("h"); hosts];
-        Facts::new(&[("config", json!({"hosts": hosts, "text": "x".repeat(text)}))])
+        Facts::new(&[("config", &json!({"hosts": hosts, "text": "x".repeat(text)}))]).unwrap()
     };
     let price = |source: &str, hosts, text| Condition::new(source).unwrap().price(&facts(hosts, text));
     let flat = "config.text == 'a'";
     assert!(price(flat, 0, 64 * 1024) >= 64 * price(flat, 0, 0));
     let looping = "config.hosts.exists(h, h == 'a')";
     assert!(price(looping, 1000, 0) >= 1000);
+    let written = "[1, 2, 3, 4, 5].exists(h, h == 7)";
+    assert!(
+        price(written, 0, 0) > price("[1, 2].exists(h, h == 7)", 0, 0) + 3 * 8,
+        "each of them costs a round"
+    );
     let collecting = "config.hosts.map(h, h).size() > 1";
     assert!(price(collecting, 1000, 0) >= 1000 * 1000);
+}
+
+#[test]
+fn what_holds_too_much_is_not_asked_about() {
+    let holds = |count: usize| json!({"numbers": vec![1; count - 2]});
+    assert!(Facts::new(&[("config", &holds(4096))]).is_some());
+    assert!(Facts::new(&[("config", &holds(4097))]).is_none());
+    assert!(Facts::new(&[("config", &holds(4096)), ("risk", &json!(1))]).is_none());
 }
 
 proptest! {

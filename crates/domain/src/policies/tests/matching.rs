@@ -155,6 +155,12 @@ fn what_is_too_large_to_look_at_is_looked_at_by_people() {
     let policy = || with("p", |rules| rules.when = Some(looping.to_owned()));
     let why = matches(policy(), &large).unwrap();
     assert_eq!(why, ["its condition would take too long for a task of this size, so it counts as met"]);
+    let long = json!({"hosts": vec![json!("h"); 1000]});
+    assert_eq!(
+        matches(policy(), &Asked { config: long, ..asked() }).unwrap(),
+        why,
+        "a thousand times a thousand"
+    );
     let small = Asked { config: json!({"hosts": ["a"]}), ..asked() };
     assert_eq!(matches(policy(), &small), None);
     let resources = (0..100).map(|number| resource("vm", &format!("{}{number}", "a".repeat(250)))).collect();
