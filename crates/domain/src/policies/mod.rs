@@ -1,11 +1,24 @@
 //! Policies: who must decide on what.
 
+pub mod conditions;
+mod eligibility;
+mod form;
+mod json;
+mod rule_set;
+#[cfg(test)]
+mod tests;
+
 use std::str::FromStr;
 
 use crate::accounts::Account;
 use crate::organizations::Organization;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
+
+pub use eligibility::{Because, Candidate, HeldRole, Ineligible, eligible, eligible_by_joining};
+pub use form::{DEFAULT_NAME, PolicyChange};
+pub use json::NotRules;
+pub use rule_set::{Author, MissingDefault, POLICIES_MAX, Question, RuleSet};
 
 /// What one rejection does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
