@@ -268,7 +268,9 @@ mod tests {
         assert_eq!(hash.to_string().parse(), Ok(hash));
         assert_eq!(Sha256Hash::of_value(&json!({"b": 1, "a": 2})), Sha256Hash::of(br#"{"a":2,"b":1}"#));
         let digits = hash.to_string().split_off("sha256:".len());
-        for wrong in [digits.clone(), format!("sha256:{}", digits.to_uppercase()), format!("sha256:{digits}0")] {
+        for wrong in
+            [digits.clone(), format!("sha256:{}", digits.to_uppercase()), format!("sha256:{digits}0")]
+        {
             assert_eq!(wrong.parse::<Sha256Hash>(), Err(NotAHash), "{wrong}");
         }
     }

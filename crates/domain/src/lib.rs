@@ -31,6 +31,7 @@ pub mod passwords;
 pub mod permissions;
 pub mod policies;
 pub mod projects;
+pub mod rendering;
 pub mod reviews;
 pub mod risk;
 pub mod roles;

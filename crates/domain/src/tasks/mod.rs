@@ -1,6 +1,15 @@
 //! Tasks: the governed unit of change.
 
 mod config;
+pub mod dependencies;
+pub mod diff;
+mod fields;
+mod freeze;
+#[cfg(test)]
+mod freeze_tests;
+pub mod metadata;
+pub mod place;
+pub mod preview;
 mod provenance;
 
 use std::str::FromStr;
@@ -17,6 +26,9 @@ use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
 pub use config::{Action, DeclaredRisk, Mode, Resource, RollbackStrategy, TaskConfig};
+pub use freeze::{
+    ConfigRefusal, Defaults, Frozen, Unreadable, check_resource_id, check_resource_kind, freeze, thaw,
+};
 pub use provenance::{Behind, Provenance};
 
 /// Where a task stands in its life (TASK-01, X-12).
