@@ -1,9 +1,17 @@
 //! How dangerous a task is, in numbers that explain themselves.
 
+mod assess;
+mod json;
+#[cfg(test)]
+mod tests;
+
 use std::str::FromStr;
 
 use crate::Timestamp;
 use crate::text::{UnknownWord, one_of};
+
+pub use assess::{ASSESSED_BY, History, Preview, RiskInputs, assess};
+pub use json::NotARisk;
 
 /// In a word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
