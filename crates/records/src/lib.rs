@@ -28,6 +28,7 @@ pub mod blobs;
 pub mod bootstrap;
 pub mod device_logins;
 pub mod events;
+pub mod execution_history;
 pub mod fence_epochs;
 pub mod hub_keys;
 pub mod idempotency;
@@ -43,6 +44,10 @@ pub mod passwords;
 pub mod projects;
 pub mod roles;
 pub mod settings;
+pub mod task_comments;
+pub mod task_dependencies;
+pub mod task_revisions;
+pub mod tasks;
 pub mod workspaces;
 
 pub use db::{Db, Engine, Signals};

@@ -1,5 +1,6 @@
 //! Tasks: the governed unit of change.
 
+pub mod comments;
 mod config;
 pub mod dependencies;
 pub mod diff;
