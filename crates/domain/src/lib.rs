@@ -10,13 +10,16 @@
 pub mod accounts;
 pub mod agents;
 pub mod api_keys;
+pub mod approvals;
 pub mod audit;
 pub mod blobs;
 pub mod canonical;
 pub mod cursor;
 pub mod device_logins;
 pub mod events;
+pub mod gate;
 pub mod globs;
+pub mod grants;
 pub mod id;
 pub mod idempotency;
 pub mod invitations;
@@ -37,6 +40,8 @@ pub mod resource_catalogue;
 pub mod reviews;
 pub mod risk;
 pub mod roles;
+#[cfg(test)]
+mod sample;
 pub mod secrets;
 pub mod settings;
 pub mod subject;

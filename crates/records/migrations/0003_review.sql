@@ -199,7 +199,8 @@ CREATE INDEX idx_reviews_task ON reviews (task_id, created_at, id);
 CREATE INDEX idx_reviews_resolved_by ON reviews (resolved_by);
 
 -- One request to one reviewer. `serves` are the places of the review's policies that ask this person. `behind` is who
--- stood behind the answer. `queue_rank` is the score below zero, so that one ascending walk is the queue.
+-- stood behind the answer. `queue_rank` is the score below zero and `queue_due` the end of time where nothing is due, so
+-- that one ascending walk is the queue.
 CREATE TABLE approvals (
     id @uuid NOT NULL PRIMARY KEY,
     org_id @uuid NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -211,6 +212,7 @@ CREATE TABLE approvals (
     priority TEXT NOT NULL CHECK (priority IN ('LOW', 'NORMAL', 'HIGH', 'URGENT')),
     score @int NOT NULL,
     queue_rank @int NOT NULL,
+    queue_due @ts NOT NULL,
     serves @json NOT NULL,
     content_hash @blob NOT NULL,
     joined @bool NOT NULL,
@@ -229,8 +231,8 @@ CREATE TABLE approvals (
 ) @strict;
 CREATE UNIQUE INDEX unq_approvals_review_reviewer ON approvals (review_id, kind, reviewer_id);
 CREATE INDEX idx_approvals_task ON approvals (task_id, created_at, id);
-CREATE INDEX idx_approvals_queue ON approvals (org_id, reviewer_id, status, queue_rank, due_at, id);
-CREATE INDEX idx_approvals_open ON approvals (org_id, queue_rank, due_at, id) WHERE status = 'PENDING';
+CREATE INDEX idx_approvals_queue ON approvals (org_id, reviewer_id, status, queue_rank, queue_due, id);
+CREATE INDEX idx_approvals_open ON approvals (org_id, queue_rank, queue_due, id) WHERE status = 'PENDING';
 CREATE INDEX idx_approvals_due ON approvals (due_at) WHERE status = 'PENDING';
 CREATE INDEX idx_approvals_answers ON approvals (org_id, reviewer_id, responded_at) WHERE responded_at IS NOT NULL;
 CREATE INDEX idx_approvals_delegated_to ON approvals (delegated_to);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
 
+use domain::canonical::Sha256Hash;
 use domain::{Id, Timestamp};
 use rusqlite::types::ValueRef;
 use tokio_postgres::types::{FromSql, Type};
@@ -100,6 +101,12 @@ impl Col for i64 {
         cell.int()
     }
 }
+impl Col for u32 {
+    fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
+        let number = cell.int()?;
+        Self::try_from(number).map_err(|_| format!("{number} is no count"))
+    }
+}
 impl Col for bool {
     fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
         cell.bool()
@@ -118,6 +125,11 @@ impl Col for Vec<u8> {
 impl<const N: usize> Col for [u8; N] {
     fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
         array(cell.bytes()?)
+    }
+}
+impl Col for Sha256Hash {
+    fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
+        array(cell.bytes()?).map(Self)
     }
 }
 impl Col for Uuid {
@@ -150,6 +162,13 @@ impl Col for serde_json::Map<String, serde_json::Value> {
 impl Col for BTreeMap<String, String> {
     fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
         serde_json::from_str(cell.text()?).map_err(|error| error.to_string())
+    }
+}
+/// A JSON list of ids.
+impl<T> Col for Vec<Id<T>> {
+    fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
+        let texts: Vec<String> = serde_json::from_str(cell.text()?).map_err(|error| error.to_string())?;
+        texts.iter().map(|text| text.parse().map_err(|_| "not a list of ids".to_owned())).collect()
     }
 }
 /// A JSON list of text.

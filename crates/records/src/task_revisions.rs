@@ -11,17 +11,10 @@ use crate::row::{Cell, Col};
 use crate::value::Value;
 use crate::{Result, Tx, args, row, statement};
 
-impl Col for Sha256Hash {
-    fn from_cell(cell: Cell<'_>) -> std::result::Result<Self, String> {
-        <[u8; 32]>::from_cell(cell).map(Self)
-    }
-}
-
 /// A JSON list of ids.
 impl Col for Provenance {
     fn from_cell(cell: Cell<'_>) -> std::result::Result<Self, String> {
-        let ids = Vec::<String>::from_cell(cell)?;
-        ids.iter().map(|id| id.parse().map_err(|_| format!("{id:?} is no id"))).collect()
+        Vec::<Id<Account>>::from_cell(cell).map(Self::from_iter)
     }
 }
 
@@ -86,7 +79,7 @@ pub async fn insert(tx: &mut Tx, org: Id<Organization>, revision: &Revision) -> 
         revision.task_id,
         revision.number,
         &revision.config,
-        &revision.content_hash.0,
+        revision.content_hash,
         revision.edited_by,
         &json!(provenance),
         revision.created_at,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 
 use bytes::{BufMut, BytesMut};
+use domain::canonical::Sha256Hash;
 use domain::{Id, Timestamp};
 use rusqlite::types::{ToSqlOutput, Value as LiteValue, ValueRef};
 use tokio_postgres::types::{IsNull, Type};
@@ -102,6 +103,11 @@ impl<'a> From<&'a Vec<u8>> for Value<'a> {
 impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
     fn from(v: &'a [u8; N]) -> Self {
         Self::Bytes(Cow::Borrowed(v))
+    }
+}
+impl From<Sha256Hash> for Value<'_> {
+    fn from(v: Sha256Hash) -> Self {
+        Self::Bytes(Cow::Owned(v.0.to_vec()))
     }
 }
 impl From<Uuid> for Value<'_> {

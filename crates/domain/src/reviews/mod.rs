@@ -1,6 +1,14 @@
 //! Reviews: one round of asking people about one revision of a task.
 
+mod resolve;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod votes;
+
 use std::str::FromStr;
+
+use serde_json::json;
 
 use crate::accounts::Account;
 use crate::canonical::Sha256Hash;
@@ -9,6 +17,10 @@ use crate::policies::Matched;
 use crate::tasks::Task;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
+
+pub use resolve::{Ended, Ending, Terms, end, withdraw};
+pub use tally::{PolicyTally, Seat, Verdict, tally, verdict};
+pub use votes::{Ballot, Case, Counted, VoteRefusal};
 
 /// How a review ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -97,4 +109,28 @@ pub struct Review {
     pub resolved_by: Option<Id<Account>>,
     /// When it began.
     pub created_at: Timestamp,
+}
+
+impl Review {
+    /// The hash of all that a reviewer is shown and so signs (DECISIONS.md 25).
+    #[must_use]
+    pub fn hash(
+        content_hash: Sha256Hash,
+        revision: i64,
+        effect_hash: Option<Sha256Hash>,
+        risk_score: u32,
+        policies: &[Matched],
+    ) -> Sha256Hash {
+        let versions: Vec<serde_json::Value> = policies
+            .iter()
+            .map(|matched| json!({"policy_id": matched.policy_id.to_string(), "version": matched.version}))
+            .collect();
+        Sha256Hash::of_value(&json!({
+            "content_hash": content_hash.to_string(),
+            "revision": revision,
+            "effect_hash": effect_hash.map(|hash| hash.to_string()),
+            "risk_score": risk_score,
+            "policy_versions": versions,
+        }))
+    }
 }

@@ -8,6 +8,7 @@ mod fields;
 mod freeze;
 #[cfg(test)]
 mod freeze_tests;
+mod machine;
 pub mod metadata;
 pub mod place;
 pub mod preview;
@@ -30,6 +31,7 @@ pub use config::{Action, DeclaredRisk, Mode, Resource, RollbackStrategy, TaskCon
 pub use freeze::{
     ConfigRefusal, Defaults, Frozen, Unreadable, check_resource_id, check_resource_kind, freeze, thaw,
 };
+pub use machine::{Actor, Move, MoveRefusal, next};
 pub use provenance::{Behind, Provenance};
 
 /// Where a task stands in its life (TASK-01, X-12).
@@ -224,6 +226,21 @@ pub struct Task {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+impl Task {
+    /// The task in this state, as of now: planner's view, version and times follow.
+    #[must_use]
+    pub(crate) fn moved(&self, state: TaskState, is_blocked: bool, now: Timestamp) -> Self {
+        Self {
+            state,
+            status: TaskStatus::of(state, is_blocked),
+            version: self.version + 1,
+            ended_at: state.is_final().then_some(now),
+            updated_at: now.after(self.updated_at),
+            ..self.clone()
+        }
+    }
 }
 
 /// One immutable version of what a task will do.

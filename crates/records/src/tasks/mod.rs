@@ -164,7 +164,7 @@ pub async fn insert(tx: &mut Tx, task: &Task, resources: &[Resource]) -> Result<
         task.state.as_str(),
         task.status.as_str(),
         task.revision,
-        &task.content_hash.0,
+        task.content_hash,
         task.version,
         &task.task_type,
         task.priority,
@@ -174,7 +174,7 @@ pub async fn insert(tx: &mut Tx, task: &Task, resources: &[Resource]) -> Result<
         &metadata,
         &risk,
         task.preview.as_ref(),
-        effect(task),
+        task.effect_hash,
         task.review_id,
         task.needs_attention,
         task.resubmitted_from,
@@ -190,10 +190,6 @@ pub async fn insert(tx: &mut Tx, task: &Task, resources: &[Resource]) -> Result<
     tx.push(&INSERT, values).await?;
     tag(tx, task).await?;
     touch_resources(tx, task, resources).await
-}
-
-fn effect(task: &Task) -> Option<&[u8]> {
-    task.effect_hash.as_ref().map(|hash| hash.0.as_slice())
 }
 
 async fn tag(tx: &mut Tx, task: &Task) -> Result<()> {
@@ -263,7 +259,7 @@ async fn describe(tx: &mut Tx, task: &Task, version: i64) -> Result<()> {
         task.slug.as_deref(),
         task.path.as_deref(),
         task.revision,
-        &task.content_hash.0,
+        task.content_hash,
         &task.task_type,
         task.priority,
         task.assignee,
@@ -287,7 +283,7 @@ async fn advance(tx: &mut Tx, task: &Task, version: i64) -> Result<()> {
         &task.risk.to_value(),
         i64::from(task.risk.score),
         task.preview.as_ref(),
-        effect(task),
+        task.effect_hash,
         task.review_id,
         task.needs_attention,
         task.submitted_at,

@@ -1,0 +1,213 @@
+//! The gate: what opens it, and everything that keeps it shut.
+
+use std::time::Duration;
+
+use super::*;
+use crate::approvals::Answer;
+use crate::policies::RejectOn;
+use crate::reviews::{Ending, Resolution, Terms, end};
+use crate::sample::{alone, answered, at, case, id, policy, resource, revision};
+use crate::tasks::Behind;
+
+/// An approved task with all that its start needs.
+#[derive(Clone)]
+struct Ready {
+    task: Task,
+    revision: Revision,
+    resources: Vec<Resource>,
+    grant: Grant,
+    approvals: Vec<Approval>,
+    is_blocked: bool,
+    capacity_left: u32,
+    claims: BTreeMap<String, Claim>,
+    fences: BTreeMap<String, i64>,
+    now: Timestamp,
+}
+
+const DATABASE: &str = "database:one";
+const CACHE: &str = "cache:two";
+
+fn ready() -> Ready {
+    let reviewed = case(vec![policy(1, 1, RejectOn::Any)], &[2]);
+    let seat = answered(&reviewed.seats[0], Answer::Approve, alone(id(2)));
+    let terms = Terms { id: id(4000), attempts: 2, validity: Duration::from_secs(60) };
+    let actor = Actor { is_reviewer: true, ..Actor::default() };
+    let ending = Ending { resolution: Resolution::Quorum, by: Some(id(2)), actor, at: at(10) };
+    let ended = end(&reviewed.task, &reviewed.review, ending, terms, false).unwrap();
+    Ready {
+        revision: revision(&reviewed.task, reviewed.provenance),
+        task: ended.task,
+        resources: vec![resource("database", "one", Mode::Exclusive), resource("cache", "two", Mode::Shared)],
+        grant: ended.grant.unwrap(),
+        approvals: vec![seat.approval],
+        is_blocked: false,
+        capacity_left: 1,
+        claims: BTreeMap::new(),
+        fences: BTreeMap::from([(DATABASE.into(), 7), (CACHE.into(), 8)]),
+        now: at(20),
+    }
+}
+
+impl Ready {
+    fn knock(&self) -> Result<Start, GateRefusal> {
+        gate(&Facts {
+            task: &self.task,
+            revision: &self.revision,
+            resources: &self.resources,
+            grant: &self.grant,
+            approvals: &self.approvals,
+            is_blocked: self.is_blocked,
+            capacity_left: self.capacity_left,
+            claims: &self.claims,
+            fences: &self.fences,
+            execution: id(5000),
+            now: self.now,
+        })
+    }
+
+    fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut changed = ready();
+        change(&mut changed);
+        changed
+    }
+}
+
+#[test]
+fn a_start_takes_one_attempt_and_claims_everything() {
+    let start = ready().knock().unwrap();
+    assert_eq!((start.task.state, start.task.applying_at), (TaskState::Applying, Some(at(20))));
+    assert_eq!((start.attempt, start.grant.attempts_left()), (1, 1));
+    let [cache, database] = start.claims.as_slice() else { panic!("{:?}", start.claims) };
+    assert_eq!((cache.resource.as_str(), cache.shared_count, cache.high_fence), (CACHE, 1, 8));
+    assert_eq!((database.resource.as_str(), database.exclusive_by), (DATABASE, Some(id(5000))));
+}
+
+type Change = Box<dyn FnOnce(&mut Ready)>;
+
+#[test]
+fn what_keeps_it_shut() {
+    let other = Sha256Hash::of(b"other");
+    let table: Vec<(GateRefusal, Change)> = vec![
+        (GateRefusal::Voided, Box::new(|ready| ready.grant.voided_at = Some(at(1)))),
+        (GateRefusal::OtherTask, Box::new(|ready| ready.grant.task_id = id(9))),
+        (GateRefusal::OtherTask, Box::new(|ready| ready.grant.org_id = id(9))),
+        (GateRefusal::OtherTask, Box::new(|ready| ready.revision.task_id = id(9))),
+        (GateRefusal::OtherContent, Box::new(move |ready| ready.grant.content_hash = other)),
+        (GateRefusal::OtherContent, Box::new(move |ready| ready.task.content_hash = other)),
+        (GateRefusal::OtherContent, Box::new(move |ready| ready.revision.content_hash = other)),
+        (GateRefusal::OtherContent, Box::new(|ready| ready.revision.config.push(b' '))),
+        (GateRefusal::OtherContent, Box::new(|ready| ready.grant.revision = 2)),
+        (GateRefusal::OtherContent, Box::new(|ready| ready.task.revision = 2)),
+        (GateRefusal::OtherContent, Box::new(|ready| ready.revision.number = 2)),
+        (GateRefusal::OtherEffect, Box::new(move |ready| ready.task.effect_hash = Some(other))),
+        (GateRefusal::OtherEffect, Box::new(move |ready| ready.grant.effect_hash = Some(other))),
+        (GateRefusal::Stale, Box::new(|ready| ready.now = ready.grant.valid_until)),
+        (GateRefusal::NoAttemptLeft(2), Box::new(|ready| ready.grant.attempts_started = 2)),
+        (GateRefusal::NotTwoPeople, Box::new(|ready| ready.approvals.clear())),
+        (GateRefusal::NotTwoPeople, Box::new(|ready| ready.approvals[0].status = ApprovalStatus::Pending)),
+        (GateRefusal::NotTwoPeople, Box::new(|ready| ready.approvals[0].review_id = id(9))),
+        (GateRefusal::NotTwoPeople, Box::new(|ready| ready.approvals[0].response = None)),
+        (
+            GateRefusal::NotTwoPeople,
+            Box::new(|ready| {
+                let behind = Behind::act(id(2), &[], id(1));
+                ready.approvals[0].response.as_mut().unwrap().behind = behind;
+            }),
+        ),
+        (
+            GateRefusal::NotTwoPeople,
+            Box::new(|ready| ready.revision.provenance = ready.revision.provenance.with(&alone(id(2)))),
+        ),
+        (GateRefusal::Blocked, Box::new(|ready| ready.is_blocked = true)),
+        (GateRefusal::AtCapacity, Box::new(|ready| ready.capacity_left = 0)),
+    ];
+    for (number, (refusal, change)) in table.into_iter().enumerate() {
+        assert_eq!(Ready::with(change).knock(), Err(refusal), "case {number}");
+    }
+    for state in TaskState::ALL.into_iter().filter(|state| *state != TaskState::Approved) {
+        let knocked = Ready::with(|ready| ready.task.state = state).knock();
+        assert_eq!(knocked, Err(GateRefusal::NotApproved(state)));
+    }
+}
+
+#[test]
+fn what_others_work_on_keeps_it_shut() {
+    let claim = |name: &str| Claim::none(name.to_owned());
+    let table: Vec<(GateRefusal, Change)> = vec![
+        (
+            GateRefusal::Claimed(DATABASE.into()),
+            Box::new(move |ready| {
+                let taken = Claim { exclusive_by: Some(id(9)), ..claim(DATABASE) };
+                ready.claims.insert(DATABASE.into(), taken);
+            }),
+        ),
+        (
+            GateRefusal::Claimed(DATABASE.into()),
+            Box::new(move |ready| {
+                ready.claims.insert(DATABASE.into(), Claim { shared_count: 1, ..claim(DATABASE) });
+            }),
+        ),
+        (
+            GateRefusal::Claimed(CACHE.into()),
+            Box::new(move |ready| {
+                ready.claims.insert(CACHE.into(), Claim { exclusive_by: Some(id(9)), ..claim(CACHE) });
+            }),
+        ),
+        (
+            GateRefusal::OldFence(DATABASE.into()),
+            Box::new(move |ready| {
+                ready.claims.insert(DATABASE.into(), Claim { high_fence: 8, ..claim(DATABASE) });
+            }),
+        ),
+        (
+            GateRefusal::OldFence(CACHE.into()),
+            Box::new(|ready| {
+                ready.fences.remove(CACHE);
+            }),
+        ),
+    ];
+    for (number, (refusal, change)) in table.into_iter().enumerate() {
+        assert_eq!(Ready::with(change).knock(), Err(refusal), "case {number}");
+    }
+}
+
+#[test]
+fn an_old_grant_still_serves_its_next_attempt() {
+    let retried = Ready::with(|ready| {
+        ready.grant.attempts_started = 1;
+        ready.now = at(10_000_000_000);
+    });
+    assert_eq!(retried.knock().unwrap().attempt, 2);
+}
+
+#[test]
+fn auto_approval_needs_no_vote() {
+    let auto = Ready::with(|ready| {
+        ready.grant.basis = Basis::Auto;
+        ready.approvals.clear();
+    });
+    assert!(auto.knock().is_ok());
+}
+
+#[test]
+fn what_is_shared_is_shared_and_the_fence_only_grows() {
+    let beside = Ready::with(|ready| {
+        let shared = Claim { shared_count: 2, high_fence: 8, ..Claim::none(CACHE.to_owned()) };
+        ready.claims.insert(CACHE.into(), shared);
+    });
+    let start = beside.knock().unwrap();
+    assert_eq!((start.claims[0].shared_count, start.claims[0].high_fence), (3, 8));
+}
+
+#[test]
+fn an_end_lets_go_of_its_own_claims_only() {
+    let start = ready().knock().unwrap();
+    let held: BTreeMap<String, Claim> =
+        start.claims.iter().map(|claim| (claim.resource.clone(), claim.clone())).collect();
+    let resources = ready().resources;
+    let freed = released(&held, &resources, id(5000));
+    assert!(freed.iter().all(|claim| claim.exclusive_by.is_none() && claim.shared_count == 0));
+    assert_eq!(freed.iter().map(|claim| claim.high_fence).collect::<Vec<_>>(), [8, 7], "fences stay");
+    let strangers = released(&held, &resources[..1], id(9));
+    assert_eq!(strangers, [], "another attempt holds it");
+}

@@ -1,0 +1,93 @@
+//! Grants: what the gate takes attempts from.
+
+use domain::Id;
+use domain::grants::{Basis, Grant, PolicyVersion};
+use domain::organizations::Organization;
+use domain::tasks::Task;
+use serde_json::{Value as Json, json};
+
+use crate::row::{Cell, Col};
+use crate::{Result, Tx, args, row, statement, text_column};
+
+text_column!(Basis);
+row!(Grant {
+    id,
+    org_id,
+    task_id,
+    review_id,
+    revision,
+    content_hash,
+    effect_hash,
+    policy_versions,
+    basis,
+    attempts,
+    attempts_started,
+    valid_until,
+    voided_at,
+    created_at,
+    updated_at
+});
+
+statement!(
+    INSERT = "INSERT INTO grants (id, org_id, task_id, review_id, revision, content_hash, effect_hash, \
+              policy_versions, basis, attempts, attempts_started, valid_until, voided_at, created_at, updated_at) \
+              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+);
+statement!(
+    STANDING_LOCKED: Grant = "SELECT id, org_id, task_id, review_id, revision, content_hash, effect_hash, \
+                              policy_versions, basis, attempts, attempts_started, valid_until, voided_at, \
+                              created_at, updated_at FROM grants WHERE org_id = $1 AND task_id = $2 AND \
+                              voided_at IS NULL", lock "FOR UPDATE"
+);
+statement!(
+    UPDATE = "UPDATE grants SET attempts_started = $1, voided_at = $2, updated_at = $3 \
+              WHERE org_id = $4 AND id = $5 AND voided_at IS NULL"
+);
+
+/// A JSON list of `{policy_id, version}`.
+impl Col for Vec<PolicyVersion> {
+    fn from_cell(cell: Cell<'_>) -> std::result::Result<Self, String> {
+        let list: Vec<Json> = serde_json::from_str(cell.text()?).map_err(|error| error.to_string())?;
+        let entry = |value: &Json| {
+            let policy_id = value["policy_id"].as_str()?.parse().ok()?;
+            Some(PolicyVersion { policy_id, version: value["version"].as_i64()? })
+        };
+        list.iter().map(entry).collect::<Option<_>>().ok_or_else(|| "no list of policy versions".to_owned())
+    }
+}
+
+/// Writes a Grant.
+pub async fn insert(tx: &mut Tx, grant: &Grant) -> Result<()> {
+    let version = |of: &PolicyVersion| json!({"policy_id": of.policy_id.to_string(), "version": of.version});
+    let versions = Json::Array(grant.policy_versions.iter().map(version).collect());
+    let values = args![
+        grant.id,
+        grant.org_id,
+        grant.task_id,
+        grant.review_id,
+        grant.revision,
+        grant.content_hash,
+        grant.effect_hash,
+        &versions,
+        grant.basis.as_str(),
+        i64::from(grant.attempts),
+        i64::from(grant.attempts_started),
+        grant.valid_until,
+        grant.voided_at,
+        grant.created_at,
+        grant.updated_at,
+    ];
+    tx.push(&INSERT, values).await
+}
+
+/// The Grant of the task that was not taken back, for a unit that is about to use it or take it back.
+pub async fn standing_locked(tx: &mut Tx, org: Id<Organization>, task: Id<Task>) -> Result<Option<Grant>> {
+    tx.opt(&STANDING_LOCKED, args![org, task]).await
+}
+
+/// Notes that an attempt began, or that the Grant was taken back.
+pub async fn update(tx: &mut Tx, grant: &Grant) -> Result<()> {
+    let values =
+        args![i64::from(grant.attempts_started), grant.voided_at, grant.updated_at, grant.org_id, grant.id];
+    tx.change_one(&UPDATE, values, "a grant").await
+}
