@@ -44,6 +44,7 @@ pub mod members;
 pub mod organizations;
 pub mod passwords;
 pub mod projects;
+pub mod resource_catalogue;
 pub mod reviews;
 pub mod roles;
 pub mod settings;

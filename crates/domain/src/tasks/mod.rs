@@ -1,5 +1,6 @@
 //! Tasks: the governed unit of change.
 
+mod change;
 pub mod comments;
 mod config;
 pub mod dependencies;
@@ -27,6 +28,7 @@ use crate::risk::Risk;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
+pub use change::{OPEN_MAX, TaskChange, check_place};
 pub use config::{Action, DeclaredRisk, Mode, Resource, RollbackStrategy, TaskConfig};
 pub use freeze::{
     ConfigRefusal, Defaults, Frozen, Unreadable, check_resource_id, check_resource_kind, freeze, thaw,
