@@ -37,6 +37,7 @@ pub mod passwords;
 pub mod permissions;
 pub mod policies;
 pub mod projects;
+pub mod rendering;
 pub mod resource_catalogue;
 pub mod reviews;
 pub mod risk;

@@ -52,6 +52,17 @@ pub enum HubError {
         /// When it may be tried again.
         retry_after_seconds: u32,
     },
+    /// The author has too many tasks on their way.
+    #[error(
+        "{open} of your tasks are not at their end, which is the most there may be; finish or cancel some"
+    )]
+    TooManyOpen {
+        /// How many.
+        open: i64,
+    },
+    /// Nobody here carries out tasks of this kind.
+    #[error("this hub does not carry out tasks of action kind `{0}`; say `external` and have an agent do it")]
+    ExecutorDisabled(&'static str),
     /// Nobody has answered the program that asks for a login.
     #[error("nobody has granted or denied this login yet; ask again")]
     AuthorizationPending,

@@ -25,6 +25,7 @@ pub mod keys;
 pub mod lifecycle;
 pub mod projects;
 pub mod settings;
+pub mod tasks;
 pub mod workspaces;
 
 use std::sync::{Arc, OnceLock};
@@ -51,6 +52,8 @@ pub use records::audit::checks::AuditCheck;
 pub use records::audit::rows::Filter as AuditFilter;
 pub use records::member_names::{After as MemberPlace, Wanted as WantedMembers};
 pub use records::organizations::Filter as OrganizationFilter;
+pub use records::task_revisions::Listed as ListedRevision;
+pub use records::tasks::Filter as TaskFilter;
 
 use clock::Clock;
 use identity::attempts::Attempts;

@@ -4,7 +4,7 @@ use domain::Id;
 use domain::permissions::Capability;
 use domain::projects::{DeleteFacts, Project, ProjectChange, ProjectRefusal, may_delete};
 use domain::subject::Subject;
-use records::{Tx, organizations, projects};
+use records::{Tx, organizations, projects, tasks};
 use serde_json::{Value, json};
 
 use crate::act::{Act, differences};
@@ -125,8 +125,7 @@ async fn delete_unit(tx: &mut Tx, act: &Act<Id<Project>>) -> Result<(), HubError
     let project = project.ok_or(MISSING)?;
     let facts = DeleteFacts {
         is_last: !projects::any_other(tx, &project).await?,
-        // Tasks have no table yet, so none can be more than a draft; their records are asked here.
-        has_tasks_beyond_draft: false,
+        has_tasks_beyond_draft: tasks::any_beyond_draft(tx, &project).await?,
     };
     may_delete(&project, facts).map_err(refused)?;
     projects::delete(tx, &project).await?;

@@ -9,7 +9,13 @@ CREATE TABLE tasks (
     project_id @uuid NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     author_id @uuid NOT NULL REFERENCES accounts (id) ON DELETE RESTRICT,
     slug TEXT,
+-- @sqlite
     path TEXT,
+-- @end
+-- @pg
+    -- Bytes in their own order, so that what begins alike stands together on both engines.
+    path TEXT COLLATE "C",
+-- @end
     state TEXT NOT NULL CHECK (state IN ('DRAFT', 'SUBMITTED', 'REVIEWING', 'APPROVED', 'APPLYING', 'COMPLETED',
         'REJECTED', 'CANCELLED', 'FAILED')),
     status TEXT NOT NULL CHECK (status IN ('pending', 'in-progress', 'completed', 'failed', 'blocked')),
@@ -42,12 +48,7 @@ CREATE INDEX idx_tasks_project_id ON tasks (project_id, created_at, id);
 CREATE INDEX idx_tasks_project_status ON tasks (project_id, status);
 CREATE INDEX idx_tasks_status ON tasks (org_id, status, created_at, id);
 CREATE INDEX idx_tasks_active ON tasks (org_id, created_at, id) WHERE status IN ('pending', 'in-progress', 'blocked');
--- @sqlite
-CREATE INDEX idx_tasks_path ON tasks (org_id, path);
--- @end
--- @pg
-CREATE INDEX idx_tasks_path ON tasks (org_id, path text_pattern_ops);
--- @end
+CREATE INDEX idx_tasks_path ON tasks (org_id, path, created_at, id);
 CREATE INDEX idx_tasks_priority ON tasks (org_id, priority);
 CREATE INDEX idx_tasks_assignee ON tasks (assignee, created_at, id);
 CREATE INDEX idx_tasks_due_at ON tasks (org_id, due_at);

@@ -24,6 +24,10 @@ statement!(
                            WHERE org_id = $1 AND id = $2", lock "FOR UPDATE"
 );
 statement!(
+    BY_SLUG: Project = "SELECT id, org_id, name, slug, created_at, updated_at FROM projects \
+                        WHERE org_id = $1 AND slug = $2"
+);
+statement!(
     LIST: Project = "SELECT id, org_id, name, slug, created_at, updated_at FROM projects WHERE org_id = $1"
                     and ["slug = ?", "(created_at, id) < (?, ?)"]
                     then "ORDER BY created_at DESC, id DESC LIMIT ?"
@@ -70,6 +74,11 @@ pub async fn get_shared(tx: &mut Tx, org: Id<Organization>, id: Id<Project>) -> 
 /// The project, for a unit that is about to change it.
 pub async fn get_locked(tx: &mut Tx, org: Id<Organization>, id: Id<Project>) -> Result<Option<Project>> {
     tx.opt(&GET_LOCKED, args![org, id]).await
+}
+
+/// The project of this slug.
+pub async fn by_slug(tx: &mut Tx, org: Id<Organization>, slug: &str) -> Result<Option<Project>> {
+    tx.opt(&BY_SLUG, args![org, slug]).await
 }
 
 /// Projects of the organization (of one slug), newest first.

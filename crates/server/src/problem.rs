@@ -14,6 +14,8 @@ use wire::Code;
 /// Seconds after which trying again makes sense.
 const RETRY_AFTER_SECONDS: u32 = 1;
 const RETRY_AFTER_DISK_FULL_SECONDS: u32 = 30;
+/// Tasks end when people have decided.
+const RETRY_AFTER_TOO_MANY_OPEN_SECONDS: u32 = 60;
 
 /// An answer that is not a success.
 #[derive(Clone, Debug)]
@@ -86,6 +88,14 @@ impl From<HubError> for Problem {
             HubError::TooManyWaiting => Self::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS),
             HubError::TooMany { retry_after_seconds, .. } => {
                 Self::new(Code::RateLimited, detail).retry_after(retry_after_seconds)
+            }
+            HubError::TooManyOpen { .. } => {
+                Self::new(Code::TooManyOpen, detail).retry_after(RETRY_AFTER_TOO_MANY_OPEN_SECONDS)
+            }
+            HubError::ExecutorDisabled(_) => {
+                let mut problem = Self::new(Code::ExecutorDisabled, detail);
+                problem.body = Box::new(problem.body.with_error("/config/action/kind", "must be external"));
+                problem
             }
             HubError::AuthorizationPending => Self::new(Code::AuthorizationPending, detail),
             HubError::AccessDenied(_) => Self::new(Code::AccessDenied, detail),

@@ -52,8 +52,12 @@ pub enum Code {
     ValidationFailed,
     /// The idempotency key belongs to another body.
     IdempotencyMismatch,
+    /// Nobody here carries out such a task.
+    ExecutorDisabled,
     /// Too many requests.
     RateLimited,
+    /// Too many tasks on their way.
+    TooManyOpen,
     /// More than the largest headers.
     HeadersTooLarge,
     /// A bug of ours.

@@ -1,7 +1,18 @@
 //! Tasks: the governed unit of change.
 
+mod change;
+pub mod comments;
 mod config;
+pub mod dependencies;
+pub mod diff;
+mod fields;
+mod freeze;
+#[cfg(test)]
+mod freeze_tests;
 mod machine;
+pub mod metadata;
+pub mod place;
+pub mod preview;
 mod provenance;
 
 use std::str::FromStr;
@@ -17,7 +28,11 @@ use crate::risk::Risk;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
+pub use change::{OPEN_MAX, TaskChange, check_place};
 pub use config::{Action, DeclaredRisk, Mode, Resource, RollbackStrategy, TaskConfig};
+pub use freeze::{
+    ConfigRefusal, Defaults, Frozen, Unreadable, check_resource_id, check_resource_kind, freeze, thaw,
+};
 pub use machine::{Actor, Move, MoveRefusal, next};
 pub use provenance::{Behind, Provenance};
 

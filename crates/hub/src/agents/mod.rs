@@ -7,7 +7,7 @@ mod change;
 mod create;
 mod deactivate;
 mod list;
-mod owners;
+pub(crate) mod owners;
 mod presence;
 pub(crate) mod silence;
 

@@ -10,7 +10,7 @@ use crate::HubError;
 
 /// The owner and who answers for the owner, up to one that is no agent, or to one more than may be. Nobody of them
 /// changes until the unit ends.
-pub(super) async fn line(
+pub(crate) async fn line(
     tx: &mut Tx,
     org: Id<Organization>,
     owner: Id<Account>,

@@ -20,5 +20,6 @@ mod signals;
 mod sqlite_writer;
 mod statements;
 mod support;
+mod tasks;
 mod units;
 mod values;

@@ -161,11 +161,25 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/IDEMPOTENCY_MISMATCH.md"),
     },
     About {
+        code: Code::ExecutorDisabled,
+        name: "EXECUTOR_DISABLED",
+        status: 422,
+        title: "This hub does not carry out such tasks",
+        page: include_str!("../../../../docs/errors/EXECUTOR_DISABLED.md"),
+    },
+    About {
         code: Code::RateLimited,
         name: "RATE_LIMITED",
         status: 429,
         title: "Too many requests",
         page: include_str!("../../../../docs/errors/RATE_LIMITED.md"),
+    },
+    About {
+        code: Code::TooManyOpen,
+        name: "TOO_MANY_OPEN",
+        status: 429,
+        title: "Too many of your tasks are on their way",
+        page: include_str!("../../../../docs/errors/TOO_MANY_OPEN.md"),
     },
     About {
         code: Code::HeadersTooLarge,

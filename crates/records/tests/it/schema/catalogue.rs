@@ -38,10 +38,12 @@ pub(super) struct Index {
     pub(super) predicate: Option<String>,
 }
 
-/// Without what each engine writes in its own way: parentheses, capitals, casts of words, white space.
+/// Without what each engine writes in its own way: parentheses, capitals, casts of words, white space, lists.
 fn normal(predicate: &str) -> String {
     let bare = predicate.replace(['(', ')'], " ").replace("::text", "").to_lowercase();
-    bare.split_whitespace().collect::<Vec<_>>().join(" ")
+    let bare = bare.split_whitespace().collect::<Vec<_>>().join(" ");
+    // PostgreSQL keeps `x IN ('a', 'b')` as `x = ANY (ARRAY['a', 'b'])`.
+    bare.replace("= any array[", "in ").replace(']', "")
 }
 
 fn rows<T>(conn: &Connection, sql: &str, read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {

@@ -1,4 +1,4 @@
-//! REQUIREMENTS DB, IDENT and PROJ, transcribed. Where a line is ours and not theirs it says so.
+//! REQUIREMENTS DB, IDENT, PROJ and PLAN, transcribed. Where a line is ours and not theirs it says so.
 
 /// Whether a column may be NULL, if the requirement says.
 pub(super) enum Null {
@@ -31,8 +31,17 @@ const fn index(name: &'static str, columns: &'static [&'static str]) -> Expected
 pub(super) const COMMON: &[(&str, Null)] =
     &[("id", No), ("metadata", Open), ("created_at", No), ("updated_at", No)];
 
-pub(super) const TABLES: &[ExpectedTable] =
-    &[ACCOUNTS, ORGANIZATIONS, ORGANIZATION_MEMBERS, API_KEYS, AUDIT_LOGS, PROJECTS, WORKSPACES];
+pub(super) const TABLES: &[ExpectedTable] = &[
+    ACCOUNTS,
+    ORGANIZATIONS,
+    ORGANIZATION_MEMBERS,
+    API_KEYS,
+    AUDIT_LOGS,
+    PROJECTS,
+    WORKSPACES,
+    TASKS,
+    TASK_DEPENDENCIES,
+];
 
 const ACCOUNTS: ExpectedTable = ExpectedTable {
     name: "accounts",
@@ -179,4 +188,73 @@ const WORKSPACES: ExpectedTable = ExpectedTable {
     ],
     // PROJ-06
     indexes: &[index("idx_workspaces_project_id", &["project_id"])],
+};
+
+const TASKS: ExpectedTable = ExpectedTable {
+    name: "tasks",
+    // PLAN-01
+    columns: &[
+        ("project_id", No),
+        ("slug", Open),
+        ("status", No),
+        ("path", Open),
+        ("priority", Open),
+        ("assignee", Open),
+        ("due_at", Open),
+        ("tags", Open),
+        ("risk", Open),
+        // Ours: a task names its tenant beside its project (DECISIONS 23), and has the state of S001.
+        ("org_id", No),
+        ("state", No),
+    ],
+    foreign_keys: &[
+        // PLAN-03
+        ("project_id", "projects", "CASCADE"),
+        // Ours.
+        ("org_id", "organizations", "CASCADE"),
+        ("author_id", "accounts", "RESTRICT"),
+        ("assignee", "accounts", "SET NULL"),
+        ("resubmitted_from", "tasks", "SET NULL"),
+    ],
+    // PLAN-04 to PLAN-12, with the tenant in front where the project is not. PLAN-13 is the table `task_tags`: arrays
+    // are no columns on SQLite.
+    indexes: &[
+        index("unq_tasks_project_slug", &["project_id", "slug"]),
+        index("idx_tasks_project_id", &["project_id"]),
+        index("idx_tasks_project_status", &["project_id", "status"]),
+        index("idx_tasks_status", &["org_id", "status"]),
+        ExpectedIndex {
+            name: "idx_tasks_active",
+            columns: &[],
+            predicate: Some("status in 'pending', 'in-progress', 'blocked'"),
+        },
+        index("idx_tasks_path", &["org_id", "path"]),
+        index("idx_tasks_priority", &["org_id", "priority"]),
+        index("idx_tasks_assignee", &["assignee"]),
+        index("idx_tasks_due_at", &["org_id", "due_at"]),
+    ],
+};
+
+const TASK_DEPENDENCIES: ExpectedTable = ExpectedTable {
+    name: "task_dependencies",
+    // PLAN-14
+    columns: &[
+        ("depends_on_task_id", No),
+        ("dependent_task_id", No),
+        ("quality_retention", Yes),
+        ("org_id", No),
+    ],
+    foreign_keys: &[
+        // PLAN-15 and PLAN-16
+        ("depends_on_task_id", "tasks", "CASCADE"),
+        ("dependent_task_id", "tasks", "CASCADE"),
+        // Ours: whatever a tenant has names its organization.
+        ("org_id", "organizations", "CASCADE"),
+    ],
+    // PLAN-17 to PLAN-19
+    indexes: &[
+        index("unq_task_dependencies_depends_on_task", &["depends_on_task_id", "dependent_task_id"]),
+        index("idx_task_dependencies_depends_on_task_id", &["depends_on_task_id"]),
+        index("idx_task_dependencies_dependent_task_id", &["dependent_task_id"]),
+    ],
 };

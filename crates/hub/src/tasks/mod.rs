@@ -1,0 +1,205 @@
+//! Tasks: written, found, changed, talked about.
+//!
+//! **Locks.** A unit takes projects, then tasks in the order of their ids, then what `confirm` reads. Edges change only
+//! while their project is locked.
+
+mod change;
+mod comments;
+mod create;
+mod delete;
+mod edges;
+mod list;
+mod preview;
+mod provenance;
+mod revisions;
+mod risk;
+
+use domain::Id;
+use domain::json::FieldError;
+use domain::permissions::Capability;
+use domain::subject::Subject;
+use domain::tasks::dependencies::{BlockedBy, blocked_by};
+use domain::tasks::{Actor, ConfigRefusal, Move, MoveRefusal, Task, TaskState, next};
+use records::{Tx, task_dependencies, task_revisions, tasks};
+use serde_json::{Map, Value, json};
+
+pub use change::change;
+pub use comments::{CommentPlace, comment, get_comment, list_comments};
+pub use create::{NewTask, create};
+pub use delete::delete;
+pub use list::{get, list};
+pub use preview::attach_preview;
+pub use revisions::{difference, get_revision, list_revisions};
+
+use crate::act::Act;
+use crate::caller::lacks;
+use crate::identity::credential::Credential;
+use crate::{Caller, HubError, audit};
+
+const MISSING: HubError = HubError::NotFound("task");
+
+/// A task as one caller sees it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The task.
+    pub task: Task,
+    /// The RFC 8785 bytes of its current config.
+    pub config: Vec<u8>,
+    /// What people call its author.
+    pub author_name: String,
+    /// What it waits for or waited for, in the order in which it was said.
+    pub prerequisites: Vec<(Id<Task>, TaskState)>,
+    /// Whether the caller is shown how the risk came about; agents are not, or they would learn to stay below it.
+    pub shows_score: bool,
+}
+
+impl Seen {
+    /// What a reader must send to change exactly this.
+    #[must_use]
+    pub fn etag(&self) -> String {
+        etag(&self.task)
+    }
+
+    /// What it waits for.
+    #[must_use]
+    pub fn blocked_by(&self) -> Vec<BlockedBy> {
+        blocked_by(&self.prerequisites)
+    }
+}
+
+fn etag(task: &Task) -> String {
+    format!("\"{}\"", task.version)
+}
+
+/// The tasks with what belongs to them, in the same order.
+pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> Result<Vec<Seen>, HubError> {
+    let org = caller.credential.organization.id;
+    let ids: Vec<Id<Task>> = tasks.iter().map(|task| task.id).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut current = task_revisions::current(tx, org, &ids).await?;
+    let waiting = task_dependencies::prerequisites(tx, org, &ids).await?;
+    let shows_score = caller.credential.agent.is_none();
+    let seen = tasks.into_iter().map(|task| {
+        let place = current.iter().position(|current| current.task_id == task.id);
+        // A task without its revision is damage.
+        let place = place.ok_or(records::Error::Misbehaved("a task has no current revision"))?;
+        let current = current.swap_remove(place);
+        let prerequisites = waiting.iter().filter(|waiting| waiting.dependent == task.id);
+        Ok(Seen {
+            prerequisites: prerequisites.map(|waiting| (waiting.task_id, waiting.state)).collect(),
+            task,
+            config: current.config,
+            author_name: current.author_name,
+            shows_score,
+        })
+    });
+    seen.collect()
+}
+
+/// The task with what belongs to it.
+pub(crate) async fn seen(tx: &mut Tx, caller: &Caller, task: Task) -> Result<Seen, HubError> {
+    let one = seen_all(tx, caller, vec![task]).await?.into_iter().next();
+    one.ok_or(MISSING)
+}
+
+/// What the caller is to the task, beside what only its review knows.
+pub(crate) fn actor(current: &Credential, task: &Task) -> Actor {
+    Actor {
+        is_author: current.account.id == task.author_id,
+        is_admin: current.standing().is_org_admin(),
+        is_reviewer: false,
+        is_hub: false,
+    }
+}
+
+/// The caller as it is now, if it may write tasks at all.
+pub(crate) async fn writer<T>(tx: &mut Tx, act: &Act<T>) -> Result<Credential, HubError> {
+    let current = act.reread(tx).await?;
+    if current.capabilities().contains(Capability::TasksWrite) {
+        return Ok(current);
+    }
+    Err(lacks(Capability::TasksWrite))
+}
+
+/// Refuses a move that does not lead anywhere, or is not the caller's.
+pub(crate) fn require(current: &Credential, task: &Task, wanted: Move) -> Result<TaskState, HubError> {
+    next(task.state, wanted, actor(current, task)).map_err(refused)
+}
+
+pub(crate) fn refused(refusal: MoveRefusal) -> HubError {
+    match refusal {
+        MoveRefusal::NotYours { .. } => HubError::Forbidden(refusal.to_string()),
+        MoveRefusal::WrongState { state, .. } => {
+            HubError::InvalidState { state: state.as_str().to_owned(), detail: refusal.to_string() }
+        }
+    }
+}
+
+pub(crate) fn subject(task: Id<Task>) -> Subject {
+    Subject::new("task", task)
+}
+
+/// Puts on record what was done to a task, with the states it went between.
+pub(crate) async fn record<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    action: &str,
+    (before, after): (Option<TaskState>, &Task),
+    details: Map<String, Value>,
+) -> Result<(), HubError> {
+    let mut entry = act.entry(action, subject(after.id));
+    entry.details = details;
+    if before != Some(after.state) {
+        entry.from_state = before.map(|state| state.as_str().to_owned());
+        entry.to_state = Some(after.state.as_str().to_owned());
+    }
+    audit::record(tx, &entry).await
+}
+
+/// Tells of a task: ids, states and hashes.
+pub(crate) async fn announce<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    event_type: &str,
+    task: &Task,
+) -> Result<(), HubError> {
+    let payload = json!({
+        "task_id": task.id.to_string(), "project_id": task.project_id.to_string(),
+        "author_id": task.author_id.to_string(), "state": task.state.as_str(), "status": task.status.as_str(),
+        "revision": task.revision, "content_hash": task.content_hash.to_string(), "version": task.version,
+    });
+    act.announce(tx, event_type, subject(task.id), payload).await
+}
+
+/// What is decided about a task, for the audit; what it does stands in its revisions.
+fn facts(task: &Task, depends_on: &[Id<Task>]) -> Value {
+    json!({
+        "project_id": task.project_id.to_string(), "slug": task.slug, "path": task.path,
+        "revision": task.revision, "content_hash": task.content_hash.to_string(),
+        "assignee": task.assignee.map(|id| id.to_string()), "due_at": task.due_at.map(|at| at.to_string()),
+        "tags": task.tags, "metadata": task.metadata,
+        "depends_on": depends_on.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+fn invalid(errors: Vec<FieldError>) -> HubError {
+    HubError::Invalid(errors)
+}
+
+fn config_refused(refusal: ConfigRefusal) -> HubError {
+    match refusal {
+        ConfigRefusal::Invalid(errors) => HubError::Invalid(errors),
+        ConfigRefusal::ExecutorDisabled(kind) => HubError::ExecutorDisabled(kind),
+    }
+}
+
+fn taken(slug: &str) -> String {
+    format!("slug: a task with the slug `{slug}` exists already in this project")
+}
+
+/// The task, for a unit that is about to decide about it.
+pub(crate) async fn locked<T>(tx: &mut Tx, act: &Act<T>, id: Id<Task>) -> Result<Task, HubError> {
+    tasks::get_locked(tx, act.org(), id).await?.ok_or(MISSING)
+}

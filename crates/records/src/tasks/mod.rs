@@ -1,0 +1,305 @@
+//! Tasks, without the bytes of their revisions.
+
+mod list;
+
+use domain::Id;
+use domain::organizations::Organization;
+use domain::projects::Project;
+use domain::risk::Risk;
+use domain::tasks::{Resource, Task, TaskState, TaskStatus};
+use serde_json::{Value as Json, json};
+
+use crate::row::{Cell, Col};
+use crate::{Result, Tx, args, row, statement, text_column};
+
+pub use list::{After, Filter, list};
+
+text_column!(TaskState, TaskStatus);
+
+impl Col for Risk {
+    fn from_cell(cell: Cell<'_>) -> std::result::Result<Self, String> {
+        Self::from_value(&Json::from_cell(cell)?).map_err(|error| error.to_string())
+    }
+}
+
+row!(Task {
+    id,
+    org_id,
+    project_id,
+    author_id,
+    slug,
+    path,
+    state,
+    status,
+    revision,
+    content_hash,
+    version,
+    task_type,
+    priority,
+    assignee,
+    due_at,
+    tags,
+    metadata,
+    risk,
+    preview,
+    effect_hash,
+    review_id,
+    needs_attention,
+    resubmitted_from,
+    submitted_at,
+    approved_at,
+    applying_at,
+    completed_at,
+    ended_at,
+    created_at,
+    updated_at
+});
+
+statement!(
+    GET: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, content_hash, \
+                 version, task_type, priority, assignee, due_at, tags, metadata, risk, preview, effect_hash, \
+                 review_id, needs_attention, resubmitted_from, submitted_at, approved_at, applying_at, \
+                 completed_at, ended_at, created_at, updated_at FROM tasks WHERE org_id = $1 AND id = $2"
+);
+statement!(
+    GET_SHARED: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, \
+                        content_hash, version, task_type, priority, assignee, due_at, tags, metadata, risk, \
+                        preview, effect_hash, review_id, needs_attention, resubmitted_from, submitted_at, \
+                        approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks \
+                        WHERE org_id = $1 AND id = $2", lock "FOR SHARE"
+);
+statement!(
+    GET_LOCKED: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, \
+                        content_hash, version, task_type, priority, assignee, due_at, tags, metadata, risk, \
+                        preview, effect_hash, review_id, needs_attention, resubmitted_from, submitted_at, \
+                        approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks \
+                        WHERE org_id = $1 AND id = $2", lock "FOR UPDATE"
+);
+statement!(
+    INSERT = "INSERT INTO tasks (id, org_id, project_id, author_id, slug, path, state, status, revision, \
+              content_hash, version, task_type, priority, assignee, due_at, tags, metadata, risk, preview, \
+              effect_hash, review_id, needs_attention, resubmitted_from, submitted_at, approved_at, \
+              applying_at, completed_at, ended_at, created_at, updated_at, risk_score) VALUES ($1, $2, $3, \
+              $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, \
+              $24, $25, $26, $27, $28, $29, $30, $31)"
+);
+statement!(
+    TOUCH = "UPDATE tasks SET version = $1, updated_at = $2 WHERE org_id = $3 AND id = $4 AND version = $5"
+);
+statement!(
+    ADVANCE = "UPDATE tasks SET state = $1, status = $2, version = $3, risk = $4, risk_score = $5, preview = \
+               $6, effect_hash = $7, review_id = $8, needs_attention = $9, submitted_at = $10, approved_at = \
+               $11, applying_at = $12, completed_at = $13, ended_at = $14, updated_at = $15 WHERE org_id = \
+               $16 AND id = $17 AND version = $18"
+);
+statement!(
+    DESCRIBE = "UPDATE tasks SET project_id = $1, slug = $2, path = $3, revision = $4, content_hash = $5, \
+                task_type = $6, priority = $7, assignee = $8, due_at = $9, tags = $10, metadata = $11, \
+                resubmitted_from = $12, updated_at = $13 WHERE org_id = $14 AND id = $15 AND version = $16"
+);
+statement!(DELETE = "DELETE FROM tasks WHERE org_id = $1 AND id = $2 AND version = $3");
+statement!(
+    TAG = "INSERT INTO task_tags (org_id, tag, created_at, task_id, updated_at) VALUES ($1, $2, $3, $4, $5)"
+);
+statement!(UNTAG = "DELETE FROM task_tags WHERE org_id = $1 AND task_id = $2");
+statement!(
+    TOUCHES = "INSERT INTO task_resources (org_id, resource, created_at, task_id, updated_at) \
+               VALUES ($1, $2, $3, $4, $5)"
+);
+statement!(LEAVES = "DELETE FROM task_resources WHERE org_id = $1 AND task_id = $2");
+
+struct Count {
+    count: i64,
+}
+row!(Count { count });
+struct Any {
+    any_row: bool,
+}
+row!(Any { any_row });
+statement!(
+    COUNT_OPEN: Count = "SELECT count(*) AS count FROM tasks WHERE org_id = $1 AND author_id = $2 \
+                         AND ended_at IS NULL"
+);
+statement!(
+    ANY_BEYOND_DRAFT: Any = "SELECT EXISTS (SELECT 1 FROM tasks WHERE org_id = $1 AND project_id = $2 \
+                             AND state <> 'DRAFT') AS any_row"
+);
+
+/// The task.
+pub async fn get(tx: &mut Tx, org: Id<Organization>, id: Id<Task>) -> Result<Option<Task>> {
+    tx.opt(&GET, args![org, id]).await
+}
+
+/// The task, which nobody changes until this unit ends.
+pub async fn get_shared(tx: &mut Tx, org: Id<Organization>, id: Id<Task>) -> Result<Option<Task>> {
+    tx.opt(&GET_SHARED, args![org, id]).await
+}
+
+/// The task, for a unit that is about to decide about it.
+pub async fn get_locked(tx: &mut Tx, org: Id<Organization>, id: Id<Task>) -> Result<Option<Task>> {
+    tx.opt(&GET_LOCKED, args![org, id]).await
+}
+
+/// How many tasks of this author are not at their end.
+pub async fn count_open(tx: &mut Tx, task: &Task) -> Result<i64> {
+    Ok(tx.one(&COUNT_OPEN, args![task.org_id, task.author_id]).await?.count)
+}
+
+/// Whether a task of the project is more than a draft.
+pub async fn any_beyond_draft(tx: &mut Tx, project: &Project) -> Result<bool> {
+    Ok(tx.one(&ANY_BEYOND_DRAFT, args![project.org_id, project.id]).await?.any_row)
+}
+
+/// Adds a task that touches these; its revision is added after it.
+pub async fn insert(tx: &mut Tx, task: &Task, resources: &[Resource]) -> Result<()> {
+    let (tags, metadata, risk) =
+        (json!(task.tags), Json::Object(task.metadata.clone()), task.risk.to_value());
+    let values = args![
+        task.id,
+        task.org_id,
+        task.project_id,
+        task.author_id,
+        task.slug.as_deref(),
+        task.path.as_deref(),
+        task.state.as_str(),
+        task.status.as_str(),
+        task.revision,
+        task.content_hash,
+        task.version,
+        &task.task_type,
+        task.priority,
+        task.assignee,
+        task.due_at,
+        &tags,
+        &metadata,
+        &risk,
+        task.preview.as_ref(),
+        task.effect_hash,
+        task.review_id,
+        task.needs_attention,
+        task.resubmitted_from,
+        task.submitted_at,
+        task.approved_at,
+        task.applying_at,
+        task.completed_at,
+        task.ended_at,
+        task.created_at,
+        task.updated_at,
+        i64::from(task.risk.score),
+    ];
+    tx.push(&INSERT, values).await?;
+    tag(tx, task).await?;
+    touch_resources(tx, task, resources).await
+}
+
+async fn tag(tx: &mut Tx, task: &Task) -> Result<()> {
+    for tag in &task.tags {
+        tx.push(&TAG, args![task.org_id, tag, task.created_at, task.id, task.updated_at]).await?;
+    }
+    Ok(())
+}
+
+async fn touch_resources(tx: &mut Tx, task: &Task, resources: &[Resource]) -> Result<()> {
+    for resource in resources {
+        let values = args![task.org_id, resource.name(), task.created_at, task.id, task.updated_at];
+        tx.push(&TOUCHES, values).await?;
+    }
+    Ok(())
+}
+
+/// Replaces what the task is found by when somebody looks for a resource.
+pub async fn set_resources(tx: &mut Tx, task: &Task, resources: &[Resource]) -> Result<()> {
+    tx.push(&LEAVES, args![task.org_id, task.id]).await?;
+    touch_resources(tx, task, resources).await
+}
+
+/// Writes what is different, if nobody else changed the task meanwhile. `after.version` must be a later one.
+///
+/// Most decisions change little of a task, and what is not written need not be moved in any index.
+pub async fn save(tx: &mut Tx, before: &Task, after: &Task) -> Result<()> {
+    let version = before.version;
+    if !same_description(before, after) {
+        describe(tx, after, version).await?;
+        if before.tags != after.tags {
+            tx.push(&UNTAG, args![after.org_id, after.id]).await?;
+            tag(tx, after).await?;
+        }
+    }
+    if same_life(before, after) {
+        let values = args![after.version, after.updated_at, after.org_id, after.id, version];
+        return tx.change_one(&TOUCH, values, "a task").await;
+    }
+    advance(tx, after, version).await
+}
+
+fn same_description(before: &Task, after: &Task) -> bool {
+    let said = |task: &Task| {
+        (
+            (task.project_id, task.revision, task.content_hash, task.priority, task.assignee, task.due_at),
+            (task.slug.clone(), task.path.clone(), task.task_type.clone(), task.resubmitted_from),
+        )
+    };
+    said(before) == said(after) && before.tags == after.tags && before.metadata == after.metadata
+}
+
+fn same_life(before: &Task, after: &Task) -> bool {
+    let lived = |task: &Task| {
+        (
+            (task.state, task.status, task.effect_hash, task.review_id, task.needs_attention),
+            (task.submitted_at, task.approved_at, task.applying_at, task.completed_at, task.ended_at),
+        )
+    };
+    lived(before) == lived(after) && before.risk == after.risk && before.preview == after.preview
+}
+
+async fn describe(tx: &mut Tx, task: &Task, version: i64) -> Result<()> {
+    let (tags, metadata) = (json!(task.tags), Json::Object(task.metadata.clone()));
+    let values = args![
+        task.project_id,
+        task.slug.as_deref(),
+        task.path.as_deref(),
+        task.revision,
+        task.content_hash,
+        &task.task_type,
+        task.priority,
+        task.assignee,
+        task.due_at,
+        &tags,
+        &metadata,
+        task.resubmitted_from,
+        task.updated_at,
+        task.org_id,
+        task.id,
+        version,
+    ];
+    tx.change_one(&DESCRIBE, values, "a task").await
+}
+
+async fn advance(tx: &mut Tx, task: &Task, version: i64) -> Result<()> {
+    let values = args![
+        task.state.as_str(),
+        task.status.as_str(),
+        task.version,
+        &task.risk.to_value(),
+        i64::from(task.risk.score),
+        task.preview.as_ref(),
+        task.effect_hash,
+        task.review_id,
+        task.needs_attention,
+        task.submitted_at,
+        task.approved_at,
+        task.applying_at,
+        task.completed_at,
+        task.ended_at,
+        task.updated_at,
+        task.org_id,
+        task.id,
+        version,
+    ];
+    tx.change_one(&ADVANCE, values, "a task").await
+}
+
+/// Deletes a task as it was read; its revisions, edges, comments, tags and resources go with it.
+pub async fn delete(tx: &mut Tx, task: &Task) -> Result<()> {
+    tx.change_one(&DELETE, args![task.org_id, task.id, task.version], "a task").await
+}
