@@ -72,6 +72,28 @@ pub enum HubError {
     /// It worked once, or until now.
     #[error("{0}")]
     Expired(&'static str),
+    /// Somebody else is asked.
+    #[error("{0}")]
+    NotYourReview(String),
+    /// The caller had a hand in it.
+    #[error("{0}")]
+    SelfApproval(String),
+    /// The review is over.
+    #[error("{detail}")]
+    AlreadyResolved {
+        /// How it ended, if it did.
+        resolution: Option<&'static str>,
+        /// In words.
+        detail: String,
+    },
+    /// The caller decided on something that is no longer there.
+    #[error("the task changed since you read it; read it again before you decide")]
+    StaleContent {
+        /// What it is now.
+        content_hash: String,
+        /// And all around it.
+        review_hash: String,
+    },
     /// The log no longer goes back that far.
     #[error("events up to {} are gone", oldest_seq - 1)]
     EventsGone {

@@ -8,6 +8,7 @@
 
 mod act;
 pub mod agents;
+pub mod approvals;
 pub mod audit;
 pub mod blobs;
 pub mod caller;
@@ -24,6 +25,7 @@ pub mod jobs;
 pub mod keys;
 pub mod lifecycle;
 pub mod projects;
+pub mod reviews;
 pub mod settings;
 pub mod tasks;
 pub mod workspaces;

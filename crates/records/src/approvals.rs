@@ -1,18 +1,17 @@
 //! Approvals: requests to reviewers, with their answers.
 
-use domain::accounts::{AccessLevel, Account, AccountStatus};
+use domain::accounts::Account;
 use domain::approvals::{Answer, Approval, ApprovalKind, ApprovalStatus, Priority, Response};
 use domain::canonical::Sha256Hash;
-use domain::organizations::{MembershipLevel, Organization};
+use domain::organizations::Organization;
 use domain::reviews::Review;
-use domain::roles::RoleGrant;
 use domain::tasks::Task;
 use domain::{Id, Timestamp};
 use serde_json::Value as Json;
 
 use crate::row::{Cell, Col};
 use crate::value::Value;
-use crate::{Db, Result, Tx, args, row, statement, text_column};
+use crate::{Result, Tx, args, row, statement, text_column};
 
 text_column!(ApprovalKind, ApprovalStatus, Answer, Priority);
 
@@ -154,35 +153,55 @@ statement!(
                      WHERE org_id = $2 AND review_id = $3 AND status IN ('PENDING', 'APPROVED', 'REJECTED')"
 );
 
-/// What a reviewer is to the organization, whoever gave it.
-#[derive(Clone, Debug)]
-pub struct Standing {
-    /// The account.
-    pub account_id: Id<Account>,
-    /// To the instance.
-    pub access_level: AccessLevel,
-    /// Whether it may act.
-    pub status: AccountStatus,
-    /// To the organization; none if it has left.
-    pub membership_level: Option<MembershipLevel>,
-    /// What people call it.
-    pub display_name: String,
+struct Count {
+    count: i64,
 }
-row!(Standing { account_id, access_level, status, membership_level, display_name });
+row!(Count { count });
 statement!(
-    STANDINGS: Standing = "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
-                           organization_members.membership_level, accounts.display_name FROM approvals \
-                           JOIN accounts ON accounts.id = approvals.reviewer_id \
-                           LEFT JOIN organization_members ON organization_members.org_id = approvals.org_id AND \
-                           organization_members.account_id = accounts.id \
-                           WHERE approvals.org_id = $1 AND approvals.review_id = $2"
+    COUNT_PENDING: Count = "SELECT count(*) AS count FROM approvals WHERE org_id = $1 AND reviewer_id = $2 AND \
+                            status = 'PENDING'"
 );
+
+/// What somebody answered, summed up.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// How many times yes.
+    pub approved: i64,
+    /// How many times no, or not like this.
+    pub rejected: i64,
+    /// How long all answers took.
+    pub total_micros: i64,
+    /// When the last one was given.
+    pub last_at: Option<Timestamp>,
+}
+row!(Answered { approved, rejected, total_micros, last_at });
 statement!(
-    ROLES: RoleGrant = "SELECT role_grants.id, role_grants.account_id, role_grants.role, role_grants.granted_by, \
-                        role_grants.created_at FROM approvals JOIN role_grants ON \
-                        role_grants.org_id = approvals.org_id AND role_grants.account_id = approvals.reviewer_id \
-                        WHERE approvals.org_id = $1 AND approvals.review_id = $2"
+    ANSWERED: Answered = lite "SELECT count(*) FILTER (WHERE response_action = 'approve') AS approved, \
+                         count(*) FILTER (WHERE response_action <> 'approve') AS rejected, \
+                         COALESCE(SUM(responded_at - created_at), 0) AS total_micros, \
+                         MAX(responded_at) AS last_at FROM approvals \
+                         WHERE org_id = $1 AND reviewer_id = $2 AND responded_at >= $3",
+                         pg "SELECT count(*) FILTER (WHERE response_action = 'approve') AS approved, \
+                         count(*) FILTER (WHERE response_action <> 'approve') AS rejected, \
+                         COALESCE(CAST(SUM(EXTRACT(EPOCH FROM responded_at - created_at)) * 1000000 AS BIGINT), 0) \
+                         AS total_micros, MAX(responded_at) AS last_at FROM approvals \
+                         WHERE org_id = $1 AND reviewer_id = $2 AND responded_at >= $3"
 );
+
+/// How many requests wait for somebody.
+pub async fn count_pending(tx: &mut Tx, org: Id<Organization>, reviewer: Id<Account>) -> Result<i64> {
+    Ok(tx.one(&COUNT_PENDING, args![org, reviewer]).await?.count)
+}
+
+/// What somebody answered since then.
+pub async fn answered_since(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    reviewer: Id<Account>,
+    since: Timestamp,
+) -> Result<Answered> {
+    tx.one(&ANSWERED, args![org, reviewer, since]).await
+}
 
 /// A place in the queue.
 pub type After = (i64, Timestamp, Id<Approval>);
@@ -241,18 +260,8 @@ pub async fn of_review(tx: &mut Tx, org: Id<Organization>, review: Id<Review>) -
     Ok(tx.all(&OF_REVIEW, args![org, review]).await?.into_iter().map(Into::into).collect())
 }
 
-/// What everybody who is asked in a review is to the organization.
-pub async fn standings(tx: &mut Tx, org: Id<Organization>, review: Id<Review>) -> Result<Vec<Standing>> {
-    tx.all(&STANDINGS, args![org, review]).await
-}
-
-/// The roles of everybody who is asked in a review.
-pub async fn roles(tx: &mut Tx, org: Id<Organization>, review: Id<Review>) -> Result<Vec<RoleGrant>> {
-    tx.all(&ROLES, args![org, review]).await
-}
-
 /// Requests in the order of the queue.
-pub async fn list(db: &Db, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<Approval>> {
+pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<Approval>> {
     let mut search = LIST.with(args![org]);
     if let Some(reviewer) = filter.reviewer {
         LIST.and(&mut search, "reviewer_id = ?", args![reviewer]);
@@ -269,7 +278,7 @@ pub async fn list(db: &Db, org: Id<Organization>, filter: &Filter, limit: i64) -
     if let Some((rank, due, id)) = filter.after {
         LIST.and(&mut search, "(queue_rank, queue_due, id) > (?, ?, ?)", args![rank, due, id]);
     }
-    let found = db.found(LIST.finish(search, &[Value::from(limit)])).await?;
+    let found = tx.found(&LIST.finish(search, &[Value::from(limit)])).await?;
     Ok(found.into_iter().map(Into::into).collect())
 }
 

@@ -45,6 +45,7 @@ pub mod organizations;
 pub mod passwords;
 pub mod projects;
 pub mod resource_catalogue;
+pub mod reviewers;
 pub mod reviews;
 pub mod roles;
 pub mod settings;

@@ -1,6 +1,9 @@
 //! Reviews: one round of asking people about one revision of a task.
 
+mod open;
+mod panel;
 mod resolve;
+mod summary;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -18,7 +21,10 @@ use crate::tasks::Task;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
+pub use open::{Opening, Request, open};
+pub use panel::{Asked, REQUESTS_MAX, counts_for, joins, panel};
 pub use resolve::{Ended, Ending, Terms, end, withdraw};
+pub use summary::{Summary, summary};
 pub use tally::{PolicyTally, Seat, Verdict, tally, verdict};
 pub use votes::{Ballot, Case, Counted, VoteRefusal};
 

@@ -231,6 +231,25 @@ pub struct Task {
 }
 
 impl Task {
+    /// The task after it was handed in.
+    ///
+    /// # Errors
+    /// It is no draft, or not theirs.
+    pub fn submitted(&self, actor: Actor, now: Timestamp) -> Result<Self, MoveRefusal> {
+        let state = next(self.state, Move::Submit, actor)?;
+        let is_blocked = self.status == TaskStatus::Blocked;
+        Ok(Self { submitted_at: Some(now), ..self.moved(state, is_blocked, now) })
+    }
+
+    /// The task after it was given up.
+    ///
+    /// # Errors
+    /// It is too late, or not theirs.
+    pub fn cancelled(&self, actor: Actor, now: Timestamp) -> Result<Self, MoveRefusal> {
+        let state = next(self.state, Move::Cancel, actor)?;
+        Ok(self.moved(state, false, now))
+    }
+
     /// The task in this state, as of now: planner's view, version and times follow.
     #[must_use]
     pub(crate) fn moved(&self, state: TaskState, is_blocked: bool, now: Timestamp) -> Self {

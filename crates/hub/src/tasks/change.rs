@@ -3,6 +3,8 @@
 use domain::Id;
 use domain::permissions::Capability;
 use domain::projects::Project;
+use domain::reviews::{Ending, Resolution};
+use domain::settings::Settings;
 use domain::tasks::dependencies::is_blocked;
 use domain::tasks::{
     Defaults, Frozen, Move, Revision, Task, TaskChange, TaskConfig, TaskState, freeze, thaw,
@@ -14,10 +16,11 @@ use super::edges::{self, Asking};
 use super::provenance::behind;
 use super::risk::{self, Assessed};
 use super::{
-    MISSING, Seen, announce, config_refused, facts, invalid, locked, record, require, seen, taken, writer,
+    MISSING, Seen, actor, announce, config_refused, facts, invalid, locked, record, require, seen, taken, writer,
 };
 use crate::act::{Act, differences};
 use crate::identity::credential::Credential;
+use crate::reviews::{Matter, begin, of_task, void};
 use crate::{Caller, Hub, HubError, etag, settings};
 
 struct Change {
@@ -25,10 +28,10 @@ struct Change {
     change: TaskChange,
     frozen: Option<Frozen>,
     if_match: Option<String>,
-    thresholds: [u32; 3],
+    settings: Settings,
 }
 
-/// Changes a task: a draft in everything, one under review in what is said about it.
+/// Changes a task. What reviewers decide about changes in a draft; under review it begins the review anew.
 pub async fn change(
     hub: &Hub,
     caller: &Caller,
@@ -42,8 +45,8 @@ pub async fn change(
     let frozen = change.config.as_ref().map(|config| freeze(config, &defaults)).transpose();
     let frozen = frozen.map_err(config_refused)?;
     let taken = taken(change.slug.as_ref().and_then(Option::as_deref).unwrap_or_default());
-    let thresholds = settings.risk_thresholds;
-    let input = Act::new(hub, caller, Change { id, change, frozen, if_match, thresholds });
+    let settings = (*settings).clone();
+    let input = Act::new(hub, caller, Change { id, change, frozen, if_match, settings });
     let changed = hub.records.write(input, |tx, act| Box::pin(unit(tx, act))).await;
     changed.map_err(|error: HubError| error.or_taken(|| taken))
 }
@@ -60,8 +63,9 @@ async fn unit(tx: &mut Tx, act: &Act<Change>) -> Result<Seen, HubError> {
         after = after.rewritten(frozen);
     }
     let other_edges = depends_on != wanted;
-    if other_edges || before.is_edited_in(&after) {
-        require_editable(&current, &before)?;
+    let is_edited = other_edges || before.is_edited_in(&after);
+    if is_edited {
+        require(&current, &before, Move::Edit)?;
     }
     if !other_edges && after == before {
         return seen(tx, &act.caller, before).await;
@@ -70,9 +74,15 @@ async fn unit(tx: &mut Tx, act: &Act<Change>) -> Result<Seen, HubError> {
     if after.assignee != before.assignee {
         require_member(tx, act, after.assignee).await?;
     }
-    if let Some(frozen) = rewritten {
-        let previous = current_revision(tx, &before).await?;
-        rewrite(tx, act, (&current, &previous), (&mut after, frozen)).await?;
+    let restarts = is_edited && before.state == TaskState::Reviewing;
+    match rewritten {
+        Some(frozen) => {
+            let previous = current_revision(tx, &before).await?;
+            rewrite(tx, act, (&current, &previous), (&mut after, frozen)).await?;
+        }
+        // What reviewers answered was about another task: the same bytes are a new revision (DECISIONS.md 25).
+        None if restarts => renew(tx, act, &current, &mut after).await?,
+        None => (),
     }
     let after = after.next_version(waits, act.now);
     tasks::save(tx, &before, &after).await?;
@@ -80,7 +90,47 @@ async fn unit(tx: &mut Tx, act: &Act<Change>) -> Result<Seen, HubError> {
     let details = differences(&facts(&before, &depends_on), &facts(&after, &wanted));
     record(tx, act, "task:updated", (Some(before.state), &after), details).await?;
     announce(tx, act, "task:updated", &after).await?;
+    let after = if restarts { review_anew(tx, act, &current, after).await? } else { after };
     seen(tx, &act.caller, after).await
+}
+
+/// A new revision of the same bytes.
+async fn renew(
+    tx: &mut Tx,
+    act: &Act<Change>,
+    current: &Credential,
+    after: &mut Task,
+) -> Result<(), HubError> {
+    let previous = current_revision(tx, after).await?;
+    after.revision += 1;
+    let behind = behind(tx, current).await?;
+    write_revision(tx, act, (after, &previous.config), previous.provenance, &behind).await
+}
+
+/// Voids the review of what was there before, and begins one of what is there now.
+async fn review_anew(
+    tx: &mut Tx,
+    act: &Act<Change>,
+    current: &Credential,
+    task: Task,
+) -> Result<Task, HubError> {
+    let who = actor(current, &task);
+    let ending = Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
+    let open = of_task(tx, &task).await?.filter(|review| review.resolution.is_none());
+    if let Some(review) = open {
+        void(tx, act, &review, ending).await?;
+    }
+    let revision = current_revision(tx, &task).await?;
+    let config = current_config(&revision)?;
+    let matter = Matter {
+        stored: &task,
+        task: task.clone(),
+        revision: &revision,
+        config: &config,
+        settings: &act.input.settings,
+        by: (Move::Edit, who),
+    };
+    begin(tx, act, matter).await
 }
 
 /// The task, locked; before it its projects, if its edges or its place among them may change.
@@ -127,18 +177,6 @@ async fn prerequisites(
     Ok((has, wanted, is_blocked(found.iter().map(|found| found.state))))
 }
 
-/// What reviewers decide about changes in drafts; under review it would begin the review anew.
-fn require_editable(current: &Credential, before: &Task) -> Result<(), HubError> {
-    require(current, before, Move::Edit)?;
-    if before.state == TaskState::Draft {
-        return Ok(());
-    }
-    Err(HubError::InvalidState {
-        state: before.state.as_str().to_owned(),
-        detail: "what a task does, depends on and is assigned to changes in a draft only".to_owned(),
-    })
-}
-
 /// A task others wait for stays with them.
 async fn check_moved(tx: &mut Tx, act: &Act<Change>, before: &Task, after: &Task) -> Result<(), HubError> {
     if before.project_id == after.project_id {
@@ -161,7 +199,7 @@ async fn rewrite(
         config: &frozen.config,
         preview: None,
         dependents: task_dependencies::dependents(tx, act.org(), after.id).await?.len(),
-        thresholds: act.input.thresholds,
+        thresholds: act.input.settings.risk_thresholds,
         now: act.now,
     };
     after.risk = risk::of(tx, act.org(), &asked).await?;

@@ -3,6 +3,7 @@
 use domain::accounts::Account;
 use domain::permissions::Capability;
 use domain::projects::{DEFAULT_SLUG, Project};
+use domain::settings::Settings;
 use domain::tasks::dependencies::is_blocked;
 use domain::tasks::metadata::Metadata;
 use domain::tasks::{
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 use super::edges::{self, Asking};
 use super::provenance::behind;
 use super::risk::{self, Assessed};
+use super::submit::hand_in;
 use super::{Seen, announce, config_refused, facts, invalid, record, seen, taken, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
@@ -39,6 +41,8 @@ pub struct NewTask {
     pub due_at: Option<Timestamp>,
     /// What it waits for.
     pub depends_on: Vec<Id<Task>>,
+    /// Whether it is handed in at once.
+    pub submit: bool,
 }
 
 /// A new task whose own fields are right; what else there is decides in the unit.
@@ -47,7 +51,7 @@ pub(crate) struct Prepared {
     pub(crate) wanted: NewTask,
     pub(crate) frozen: Frozen,
     pub(crate) said: Metadata,
-    pub(crate) thresholds: [u32; 3],
+    pub(crate) settings: Settings,
 }
 
 /// Checks what can be checked without the records, and freezes the config.
@@ -63,10 +67,10 @@ pub(crate) async fn prepare(hub: &Hub, caller: &Caller, wanted: NewTask) -> Resu
     if !errors.is_empty() {
         return Err(invalid(errors));
     }
-    Ok(Prepared { id: hub.ids.id(), wanted, frozen, said, thresholds: settings.risk_thresholds })
+    Ok(Prepared { id: hub.ids.id(), wanted, frozen, said, settings: (*settings).clone() })
 }
 
-/// Writes a draft.
+/// Writes a draft, and hands it in if that is wanted.
 pub async fn create(
     hub: &Hub,
     caller: &Caller,
@@ -81,7 +85,11 @@ pub async fn create(
 }
 
 async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Seen, HubError> {
-    let task = make(tx, act, &act.input).await?;
+    let mut task = make(tx, act, &act.input).await?;
+    if act.input.wanted.submit {
+        let current = writer(tx, act).await?;
+        task = hand_in(tx, act, (&current, &task), &act.input.settings).await?;
+    }
     seen(tx, &act.caller, task).await
 }
 
@@ -98,7 +106,7 @@ pub(crate) async fn make<T>(tx: &mut Tx, act: &Act<T>, prepared: &Prepared) -> R
         config: &prepared.frozen.config,
         preview: None,
         dependents: 0,
-        thresholds: prepared.thresholds,
+        thresholds: prepared.settings.risk_thresholds,
         now: act.now,
     };
     let risk = risk::of(tx, act.org(), &asked).await?;

@@ -3,6 +3,7 @@
 //! **Locks.** A unit takes projects, then tasks in the order of their ids, then what `confirm` reads. Edges change only
 //! while their project is locked.
 
+mod cancel;
 mod change;
 mod comments;
 mod create;
@@ -11,8 +12,11 @@ mod edges;
 mod list;
 mod preview;
 mod provenance;
+mod resubmit;
 mod revisions;
-mod risk;
+pub(crate) mod risk;
+mod submit;
+mod withdraw;
 
 use domain::Id;
 use domain::json::FieldError;
@@ -23,17 +27,23 @@ use domain::tasks::{Actor, ConfigRefusal, Move, MoveRefusal, Task, TaskState, ne
 use records::{Tx, task_dependencies, task_revisions, tasks};
 use serde_json::{Map, Value, json};
 
+pub use cancel::cancel;
 pub use change::change;
 pub use comments::{CommentPlace, comment, get_comment, list_comments};
 pub use create::{NewTask, create};
 pub use delete::delete;
 pub use list::{get, list};
 pub use preview::attach_preview;
+pub(crate) use provenance::behind;
 pub use revisions::{difference, get_revision, list_revisions};
+pub use resubmit::resubmit;
+pub use submit::submit;
+pub use withdraw::withdraw;
 
 use crate::act::Act;
 use crate::caller::lacks;
 use crate::identity::credential::Credential;
+use crate::reviews::{self, ReviewSeen};
 use crate::{Caller, HubError, audit};
 
 const MISSING: HubError = HubError::NotFound("task");
@@ -49,6 +59,8 @@ pub struct Seen {
     pub author_name: String,
     /// What it waits for or waited for, in the order in which it was said.
     pub prerequisites: Vec<(Id<Task>, TaskState)>,
+    /// How its current or last review stands.
+    pub review: Option<ReviewSeen>,
     /// Whether the caller is shown how the risk came about; agents are not, or they would learn to stay below it.
     pub shows_score: bool,
 }
@@ -81,7 +93,11 @@ pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> 
     let mut current = task_revisions::current(tx, org, &ids).await?;
     let waiting = task_dependencies::prerequisites(tx, org, &ids).await?;
     let shows_score = caller.credential.agent.is_none();
-    let seen = tasks.into_iter().map(|task| {
+    let mut reviews = Vec::with_capacity(tasks.len());
+    for task in &tasks {
+        reviews.push(reviews::seen(tx, task).await?);
+    }
+    let seen = tasks.into_iter().zip(reviews).map(|(task, review)| {
         let place = current.iter().position(|current| current.task_id == task.id);
         // A task without its revision is damage.
         let place = place.ok_or(records::Error::Misbehaved("a task has no current revision"))?;
@@ -92,6 +108,7 @@ pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> 
             task,
             config: current.config,
             author_name: current.author_name,
+            review,
             shows_score,
         })
     });
@@ -171,6 +188,19 @@ pub(crate) async fn announce<T>(
         "revision": task.revision, "content_hash": task.content_hash.to_string(), "version": task.version,
     });
     act.announce(tx, event_type, subject(task.id), payload).await
+}
+
+/// Tells that a task is in another state (TASK-38).
+pub(crate) async fn announce_move<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    (from, task): (TaskState, &Task),
+) -> Result<(), HubError> {
+    if from == task.state {
+        return Ok(());
+    }
+    let payload = json!({"task_id": task.id.to_string(), "from": from.as_str(), "to": task.state.as_str()});
+    act.announce(tx, "task:state_changed", subject(task.id), payload).await
 }
 
 /// What is decided about a task, for the audit; what it does stands in its revisions.

@@ -1,0 +1,168 @@
+//! Who is asked, and what an answer of theirs counts for.
+
+use std::collections::BTreeMap;
+
+use crate::Id;
+use crate::accounts::Account;
+use crate::approvals::Approval;
+use crate::policies::{Because, Candidate, Matched, eligible, eligible_by_joining};
+use crate::tasks::Provenance;
+
+/// How many people one review asks at most (DECISIONS.md 26).
+pub const REQUESTS_MAX: usize = 200;
+
+/// Somebody who is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// Who.
+    pub reviewer: Id<Account>,
+    /// For which of the policies, by place.
+    pub serves: Vec<usize>,
+}
+
+/// Whom the policies ask. Where there are more than a review may ask, each policy gets its people in turn, those it
+/// names first.
+#[must_use]
+pub fn panel(policies: &[Matched], candidates: &[Candidate], provenance: &Provenance) -> Vec<Asked> {
+    let lines: Vec<Vec<Id<Account>>> =
+        policies.iter().map(|policy| line(policy, candidates, provenance)).collect();
+    let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let mut asked: BTreeMap<Id<Account>, Vec<usize>> = BTreeMap::new();
+    for turn in 0..longest {
+        for (place, line) in lines.iter().enumerate() {
+            let Some(person) = line.get(turn) else { continue };
+            if asked.contains_key(person) || asked.len() < REQUESTS_MAX {
+                asked.entry(*person).or_default().push(place);
+            }
+        }
+    }
+    let request = |(reviewer, mut serves): (Id<Account>, Vec<usize>)| {
+        serves.sort_unstable();
+        Asked { reviewer, serves }
+    };
+    asked.into_iter().map(request).collect()
+}
+
+/// Whom one policy asks, those it names first, then by id.
+fn line(policy: &Matched, candidates: &[Candidate], provenance: &Provenance) -> Vec<Id<Account>> {
+    let mut line: Vec<(bool, Id<Account>)> = candidates
+        .iter()
+        .filter_map(|candidate| {
+            let because = eligible(&policy.quorum, candidate, provenance).ok()?;
+            Some((because != Because::Named, candidate.account_id))
+        })
+        .collect();
+    line.sort_unstable();
+    line.dedup();
+    line.into_iter().map(|(_, account)| account).collect()
+}
+
+/// For which of the policies that ask them a reviewer is eligible as they are now.
+#[must_use]
+pub fn counts_for(
+    policies: &[Matched],
+    approval: &Approval,
+    candidate: Option<&Candidate>,
+    provenance: &Provenance,
+) -> Vec<usize> {
+    let Some(candidate) = candidate.filter(|candidate| candidate.account_id == approval.reviewer_id) else {
+        return Vec::new();
+    };
+    let is_eligible = |place: &usize| {
+        policies.get(*place).is_some_and(|policy| match approval.joined {
+            true => eligible_by_joining(&policy.quorum, candidate, provenance).is_ok(),
+            false => eligible(&policy.quorum, candidate, provenance).is_ok(),
+        })
+    };
+    approval.serves.iter().copied().filter(is_eligible).collect()
+}
+
+/// For which of the policies an admin who was not asked counts by joining.
+#[must_use]
+pub fn joins(policies: &[Matched], candidate: &Candidate, provenance: &Provenance) -> Vec<usize> {
+    let counts = |(place, policy): (usize, &Matched)| {
+        eligible_by_joining(&policy.quorum, candidate, provenance).ok().map(|_| place)
+    };
+    policies.iter().enumerate().filter_map(counts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::{AccessLevel, AccountStatus};
+    use crate::organizations::MembershipLevel;
+    use crate::policies::{HeldRole, RejectOn};
+    use crate::sample::{alone, case, id, policy};
+
+    fn reviewer(number: u128) -> Candidate {
+        Candidate {
+            account_id: id(number),
+            status: AccountStatus::Active,
+            access_level: AccessLevel::User,
+            level: Some(MembershipLevel::Member),
+            roles: vec![HeldRole { name: "reviewer".into(), granted_by: id(999) }],
+            is_agent: false,
+            owners: Vec::new(),
+        }
+    }
+
+    fn author() -> Provenance {
+        Provenance::default().with(&alone(id(1)))
+    }
+
+    #[test]
+    fn everybody_eligible_is_asked_once_for_all_that_concerns_them() {
+        let mut named = policy(2, 1, RejectOn::Any);
+        named.quorum.required_roles = vec!["dba".into()];
+        named.quorum.reviewers = vec![id(3)];
+        let policies = [policy(1, 1, RejectOn::Any), named];
+        let people: Vec<Candidate> = (1..=3).map(reviewer).collect();
+        let asked = panel(&policies, &people, &author());
+        let right =
+            [Asked { reviewer: id(2), serves: vec![0] }, Asked { reviewer: id(3), serves: vec![0, 1] }];
+        assert_eq!(asked, right, "the author is not asked");
+    }
+
+    #[test]
+    fn where_there_are_too_many_each_policy_gets_its_share() {
+        let mut rare = policy(2, 1, RejectOn::Any);
+        rare.quorum.required_roles = Vec::new();
+        rare.quorum.reviewers = (900..903).map(id).collect();
+        let policies = [policy(1, 1, RejectOn::Any), rare];
+        let people: Vec<Candidate> = (2..800).chain(900..903).map(reviewer).collect();
+        let asked = panel(&policies, &people, &author());
+        assert_eq!(asked.len(), REQUESTS_MAX);
+        assert_eq!(asked.iter().filter(|asked| asked.serves.contains(&1)).count(), 3);
+    }
+
+    #[test]
+    fn a_lost_role_counts_for_nothing() {
+        let voted = case(vec![policy(1, 1, RejectOn::Any)], &[2]);
+        let approval = &voted.seats[0].approval;
+        let policies = &voted.review.policies;
+        let with = reviewer(2);
+        let without = Candidate { roles: Vec::new(), ..reviewer(2) };
+        let counts = |candidate: Option<&Candidate>, provenance: &Provenance| {
+            counts_for(policies, approval, candidate, provenance)
+        };
+        assert_eq!(counts(Some(&with), &author()), [0]);
+        assert!(counts(Some(&without), &author()).is_empty());
+        assert!(counts(None, &author()).is_empty(), "they have left");
+        assert!(counts(Some(&reviewer(3)), &author()).is_empty(), "somebody else");
+        assert!(counts(Some(&with), &author().with(&alone(id(2)))).is_empty(), "they wrote on it");
+        let suspended = Candidate { status: AccountStatus::Suspended, ..reviewer(2) };
+        assert!(counts(Some(&suspended), &author()).is_empty());
+    }
+
+    #[test]
+    fn an_admin_joins_what_lets_admins_count() {
+        let mut closed = policy(2, 1, RejectOn::Any);
+        closed.quorum.admins_count = false;
+        let policies = [policy(1, 1, RejectOn::Any), closed];
+        let admin = Candidate { level: Some(MembershipLevel::Admin), roles: Vec::new(), ..reviewer(4) };
+        assert_eq!(joins(&policies, &admin, &author()), [0]);
+        assert!(joins(&policies, &admin, &author().with(&alone(id(4)))).is_empty());
+        let member = Candidate { level: Some(MembershipLevel::Member), ..admin };
+        assert!(joins(&policies, &member, &author()).is_empty());
+    }
+}

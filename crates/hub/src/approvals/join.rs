@@ -1,0 +1,73 @@
+//! An admin who was not asked takes part in a review.
+
+use domain::Id;
+use domain::permissions::Capability;
+use domain::reviews::{Request, joins};
+use domain::settings::Settings;
+use domain::tasks::{Move, Task};
+use records::{Tx, tasks};
+use serde_json::Map;
+
+use super::list::seen;
+use super::{Seen, subject};
+use crate::act::Act;
+use crate::idempotency::{Once, Outcome, write_once};
+use crate::reviews::{ask, candidate, due, load, of_task};
+use crate::tasks::{behind, require};
+use crate::{Caller, Hub, HubError, settings};
+
+const MISSING: HubError = HubError::NotFound("task");
+
+struct Input {
+    task: Id<Task>,
+    settings: Settings,
+}
+
+/// Gives an admin a request of their own, on record. Whoever has one already gets that.
+pub async fn join(
+    hub: &Hub,
+    caller: &Caller,
+    task: Id<Task>,
+    once: Option<Once<Seen>>,
+) -> Result<Outcome<Seen>, HubError> {
+    caller.require(Capability::ApprovalsDecide)?;
+    let settings = settings::of(hub, caller.credential.organization.id).await?;
+    let input = Act::new(hub, caller, Input { task, settings: (*settings).clone() });
+    write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
+}
+
+async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
+    let task = tasks::get_locked(tx, act.org(), act.input.task).await?.ok_or(MISSING)?;
+    let current = act.reread(tx).await?;
+    if !current.capabilities().contains(Capability::ApprovalsDecide) {
+        return Err(crate::caller::lacks(Capability::ApprovalsDecide));
+    }
+    require(&current, &task, Move::JoinReview)?;
+    let review = of_task(tx, &task).await?.ok_or(MISSING)?;
+    let case = load(tx, task.clone(), review, false).await?;
+    if let Some(seat) = case.seats.iter().find(|seat| seat.approval.reviewer_id == act.actor()) {
+        return seen(tx, &act.caller, seat.approval.clone()).await;
+    }
+    let behind = behind(tx, &current).await?;
+    if case.provenance.meets(&behind) {
+        let detail = "you, somebody you answer for, or whoever made your credential had a hand in this task";
+        return Err(HubError::SelfApproval(detail.into()));
+    }
+    let person = candidate(tx, act.org(), act.actor()).await?.ok_or(MISSING)?;
+    let serves = joins(&case.review.policies, &person, &case.provenance);
+    let request = Request {
+        id: act.hub.ids.id(),
+        reviewer: act.actor(),
+        joined: true,
+        due_at: due(&case.review.policies, &serves, &act.input.settings, act.now),
+        serves,
+    };
+    let approval = case.review.request(&task, request, act.now);
+    ask(tx, act, &approval).await?;
+    let is_blocked = task.status == domain::tasks::TaskStatus::Blocked;
+    tasks::save(tx, &task, &task.next_version(is_blocked, act.now)).await?;
+    let mut details = Map::new();
+    details.insert("task_id".into(), task.id.to_string().into());
+    act.record(tx, "approval:joined", subject(&approval), details).await?;
+    seen(tx, &act.caller, approval).await
+}

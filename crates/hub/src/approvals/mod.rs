@@ -1,0 +1,54 @@
+//! Approvals: found, answered, acknowledged, joined.
+
+mod acknowledge;
+mod join;
+mod list;
+mod stats;
+mod vote;
+
+use domain::approvals::Approval;
+use domain::subject::Subject;
+use records::Tx;
+use serde_json::json;
+
+pub use acknowledge::acknowledge;
+pub use join::join;
+pub use list::{get, list};
+pub use stats::{Stats, stats};
+pub use vote::{Vote, vote};
+
+use crate::HubError;
+use crate::act::Act;
+
+const MISSING: HubError = HubError::NotFound("approval");
+
+/// A request as it is shown.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The request.
+    pub approval: Approval,
+    /// What people call the reviewer.
+    pub reviewer_name: String,
+    /// Whether the caller is shown its score; agents are not, or they would learn the risk from it.
+    pub shows_score: bool,
+}
+
+pub(crate) fn subject(approval: &Approval) -> Subject {
+    Subject::new("approval", approval.id)
+}
+
+/// Tells of a request: ids, states and hashes.
+pub(crate) async fn announce<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    event_type: &str,
+    approval: &Approval,
+) -> Result<(), HubError> {
+    let payload = json!({
+        "approval_id": approval.id.to_string(), "task_id": approval.task_id.to_string(),
+        "reviewer_id": approval.reviewer_id.to_string(), "status": approval.status.as_str(),
+        "priority": approval.priority.as_str(), "content_hash": approval.content_hash.to_string(),
+        "due_at": approval.due_at.map(|at| at.to_string()),
+    });
+    act.announce(tx, event_type, subject(approval), payload).await
+}

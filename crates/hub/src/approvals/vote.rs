@@ -1,0 +1,134 @@
+//! Answering a request.
+
+use domain::approvals::{Answer, Approval};
+use domain::canonical::Sha256Hash;
+use domain::permissions::Capability;
+use domain::reviews::{Ballot, Case, Counted, Ending, VoteRefusal};
+use domain::settings::Settings;
+use domain::tasks::{Actor, Task};
+use domain::Id;
+use records::{Tx, approvals, reviews, tasks};
+use serde_json::{Map, Value};
+
+use super::list::seen;
+use super::{MISSING, Seen, announce, subject};
+use crate::act::Act;
+use crate::caller::lacks;
+use crate::idempotency::{Once, Outcome, write_once};
+use crate::reviews::{finish, load};
+use crate::tasks::behind;
+use crate::{Caller, Hub, HubError, audit, settings};
+
+/// An answer as it comes in.
+pub struct Vote {
+    /// To which request.
+    pub approval_id: Id<Approval>,
+    /// What.
+    pub answer: Answer,
+    /// Why.
+    pub reason: Option<String>,
+    /// What the voter saw.
+    pub content_hash: Sha256Hash,
+    /// All that the voter saw.
+    pub review_hash: Option<Sha256Hash>,
+}
+
+struct Input {
+    vote: Vote,
+    settings: Settings,
+}
+
+/// Takes an answer, and ends the review if it settles it.
+pub async fn vote(
+    hub: &Hub,
+    caller: &Caller,
+    vote: Vote,
+    once: Option<Once<Seen>>,
+) -> Result<Outcome<Seen>, HubError> {
+    caller.require(Capability::ApprovalsDecide)?;
+    let settings = settings::of(hub, caller.credential.organization.id).await?;
+    let input = Act::new(hub, caller, Input { vote, settings: (*settings).clone() });
+    write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
+}
+
+async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
+    let vote = &act.input.vote;
+    let request = approvals::get(tx, act.org(), vote.approval_id).await?.ok_or(MISSING)?;
+    let task = tasks::get_locked(tx, act.org(), request.task_id).await?.ok_or(MISSING)?;
+    let current = act.reread(tx).await?;
+    if !current.capabilities().contains(Capability::ApprovalsDecide) {
+        return Err(lacks(Capability::ApprovalsDecide));
+    }
+    let review = reviews::get(tx, act.org(), request.review_id).await?.ok_or(MISSING)?;
+    let mut case = load(tx, task, review, true).await?;
+    let ballot = Ballot {
+        approval_id: request.id,
+        answer: vote.answer,
+        reason: vote.reason.clone(),
+        content_hash: vote.content_hash,
+        review_hash: vote.review_hash,
+        voter: act.actor(),
+        behind: behind(tx, &current).await?,
+    };
+    let counted = case.vote(&ballot, act.now).map_err(refused)?;
+    approvals::update(tx, &counted.approval).await?;
+    note(tx, act, &request, &counted).await?;
+    if let Some(seat) = case.seats.iter_mut().find(|seat| seat.approval.id == request.id) {
+        seat.approval = counted.approval.clone();
+    }
+    settle(tx, act, &case, &counted).await?;
+    seen(tx, &act.caller, counted.approval).await
+}
+
+/// On record, and told.
+async fn note(tx: &mut Tx, act: &Act<Input>, before: &Approval, counted: &Counted) -> Result<(), HubError> {
+    let action = match act.input.vote.answer {
+        Answer::Approve => "approval:approved",
+        Answer::Reject => "approval:rejected",
+        Answer::RequestChanges => "approval:changes_requested",
+    };
+    let mut entry = act.entry(action, subject(before));
+    entry.from_state = Some(before.status.as_str().to_owned());
+    entry.to_state = Some(counted.approval.status.as_str().to_owned());
+    entry.reason.clone_from(&act.input.vote.reason);
+    entry.details = details(before, act);
+    audit::record(tx, &entry).await?;
+    announce(tx, act, action, &counted.approval).await
+}
+
+fn details(request: &Approval, act: &Act<Input>) -> Map<String, Value> {
+    let vote = &act.input.vote;
+    let mut details = Map::new();
+    details.insert("task_id".into(), request.task_id.to_string().into());
+    details.insert("content_hash".into(), vote.content_hash.to_string().into());
+    details.insert("review_hash".into(), vote.review_hash.map(|hash| hash.to_string()).into());
+    details
+}
+
+/// Ends the review, or notes that something was decided about the task (DECISIONS.md 14).
+async fn settle(tx: &mut Tx, act: &Act<Input>, case: &Case, counted: &Counted) -> Result<(), HubError> {
+    let Some(resolution) = counted.resolution else {
+        let is_blocked = case.task.status == domain::tasks::TaskStatus::Blocked;
+        let after: Task = case.task.next_version(is_blocked, act.now);
+        return Ok(tasks::save(tx, &case.task, &after).await?);
+    };
+    let actor = Actor { is_reviewer: true, ..Actor::default() };
+    let ending = Ending { resolution, by: Some(act.actor()), actor, at: act.now };
+    finish(tx, act, case, ending, &act.input.settings).await.map(drop)
+}
+
+fn refused(refusal: VoteRefusal) -> HubError {
+    let detail = refusal.to_string();
+    match refusal {
+        VoteRefusal::NotYours | VoteRefusal::NotEligible => HubError::NotYourReview(detail),
+        VoteRefusal::OwnWork => HubError::SelfApproval(detail),
+        VoteRefusal::Resolved(resolution) => HubError::AlreadyResolved {
+            resolution: resolution.map(domain::reviews::Resolution::as_str),
+            detail,
+        },
+        VoteRefusal::Closed => HubError::AlreadyResolved { resolution: None, detail },
+        VoteRefusal::Stale { content_hash, review_hash } => {
+            HubError::StaleContent { content_hash: content_hash.to_string(), review_hash: review_hash.to_string() }
+        }
+    }
+}

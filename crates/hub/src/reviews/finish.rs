@@ -1,0 +1,94 @@
+//! Ending a review: what follows is written in the unit of whoever ended it.
+
+use domain::approvals::{Approval, ApprovalStatus};
+use domain::reviews::{Case, Ended, Ending, Resolution, Review, end};
+use domain::settings::Settings;
+use domain::subject::Subject;
+use domain::tasks::{Task, TaskState, TaskStatus, thaw};
+use records::{Tx, approvals, grants, reviews, task_dependencies, task_revisions, tasks};
+use serde_json::{Map, json};
+
+use super::begin::{terms, transition};
+use crate::HubError;
+use crate::act::Act;
+use crate::tasks::{announce, refused};
+
+/// Ends an open review by an answer. Gives the task as it is then.
+pub(crate) async fn finish<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    case: &Case,
+    ending: Ending,
+    settings: &Settings,
+) -> Result<Task, HubError> {
+    let org = act.org();
+    let missing = records::Error::Misbehaved("the revision of a review is missing");
+    let revision = task_revisions::get(tx, org, case.task.id, case.review.revision).await?.ok_or(missing)?;
+    let unreadable = |_| records::Error::Misbehaved("the config of a revision cannot be read");
+    let config = thaw(&revision.config).map_err(unreadable)?;
+    let is_blocked = case.task.status == TaskStatus::Blocked;
+    let terms = terms(act.hub.ids.id(), &config, settings);
+    let ended = end(&case.task, &case.review, ending, terms, is_blocked).map_err(refused)?;
+    write(tx, act, (&case.task, &ended)).await?;
+    close_open(tx, act, case).await?;
+    Ok(ended.task)
+}
+
+async fn write<T>(tx: &mut Tx, act: &Act<T>, (before, ended): (&Task, &Ended)) -> Result<(), HubError> {
+    tasks::save(tx, before, &ended.task).await?;
+    reviews::resolve(tx, &ended.review).await?;
+    if let Some(grant) = &ended.grant {
+        grants::insert(tx, grant).await?;
+    }
+    let resolution = ended.review.resolution.map(Resolution::as_str);
+    let mut details = Map::new();
+    details.insert("resolution".into(), json!(resolution));
+    details.insert("content_hash".into(), ended.review.content_hash.to_string().into());
+    let action = match ended.task.state {
+        TaskState::Approved => "task:approved",
+        TaskState::Rejected => "task:rejected",
+        _ => "task:returned",
+    };
+    transition(tx, act, action, (before.state, &ended.task), details).await?;
+    match ended.task.state {
+        TaskState::Approved | TaskState::Rejected => announce(tx, act, action, &ended.task).await?,
+        _ => (),
+    }
+    if ended.task.state.is_dead() { tell_dependents(tx, act, &ended.task).await } else { Ok(()) }
+}
+
+/// Whoever was asked and has not answered is told that nobody waits for them any more.
+async fn close_open<T>(tx: &mut Tx, act: &Act<T>, case: &Case) -> Result<(), HubError> {
+    let open = case.seats.iter().map(|seat| &seat.approval);
+    let open: Vec<&Approval> = open.filter(|approval| approval.status == ApprovalStatus::Pending).collect();
+    // The answer that ended the review is not among them: it was written before.
+    approvals::supersede_open(tx, act.org(), case.review.id, act.now).await?;
+    for approval in open {
+        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now)).await?;
+    }
+    Ok(())
+}
+
+/// Voids an open review whose task was edited or cancelled: what people answered was about something else.
+pub(crate) async fn void<T>(tx: &mut Tx, act: &Act<T>, review: &Review, ending: Ending) -> Result<(), HubError> {
+    let ending = Ending { resolution: Resolution::Superseded, ..ending };
+    let requests = approvals::of_review(tx, act.org(), review.id).await?;
+    reviews::resolve(tx, &review.closed(ending)).await?;
+    approvals::supersede_all(tx, act.org(), review.id, act.now).await?;
+    for approval in requests.iter().filter(|approval| approval.status.is_changeable()) {
+        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now)).await?;
+    }
+    Ok(())
+}
+
+/// Tasks that wait for one that will never be done are told (DECISIONS.md 28).
+pub(crate) async fn tell_dependents<T>(tx: &mut Tx, act: &Act<T>, dead: &Task) -> Result<(), HubError> {
+    for dependent in task_dependencies::dependents(tx, act.org(), dead.id).await? {
+        let payload = json!({
+            "task_id": dependent.to_string(),
+            "blocked_by": {"task_id": dead.id.to_string(), "state": dead.state.as_str(), "dead": true},
+        });
+        act.announce(tx, "task:blocked", Subject::new("task", dependent), payload).await?;
+    }
+    Ok(())
+}

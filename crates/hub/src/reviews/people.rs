@@ -1,0 +1,119 @@
+//! Who could be asked, as the rules look at them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::Id;
+use domain::accounts::{AccessLevel, Account};
+use domain::agents::{Agent, OWNERS_MAX};
+use domain::organizations::Organization;
+use domain::policies::{Candidate, HeldRole, Matched};
+use domain::reviews::Review;
+use domain::roles::{self, RoleGrant};
+use records::reviewers::{self, Standing};
+use records::{Tx, agents};
+
+use crate::HubError;
+
+/// How many holders of one role are looked at; a review asks fewer.
+const HOLDERS_MAX: i64 = 1000;
+
+/// Everybody whom the policies could ask.
+pub(super) async fn candidates(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    policies: &[Matched],
+) -> Result<Vec<Candidate>, HubError> {
+    let mut standings = Vec::new();
+    let mut grants = Vec::new();
+    let wanted: BTreeSet<&str> =
+        policies.iter().flat_map(|policy| &policy.quorum.required_roles).map(String::as_str).collect();
+    for role in wanted {
+        if role == roles::ADMIN {
+            standings.extend(reviewers::admins(tx, org, HOLDERS_MAX).await?);
+        } else {
+            let (holders, given) = reviewers::holders(tx, org, role, HOLDERS_MAX).await?;
+            standings.extend(holders);
+            grants.extend(given);
+        }
+    }
+    let named: BTreeSet<Id<Account>> =
+        policies.iter().flat_map(|policy| policy.quorum.reviewers.iter().copied()).collect();
+    for account in named {
+        standings.extend(reviewers::one(tx, org, account).await?);
+    }
+    Ok(joined(tx, org, standings, grants).await?.into_values().collect())
+}
+
+/// Everybody who is asked in a review.
+pub(super) async fn asked(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    review: Id<Review>,
+) -> Result<BTreeMap<Id<Account>, Candidate>, HubError> {
+    let (standings, grants) = reviewers::asked(tx, org, review).await?;
+    joined(tx, org, standings, grants).await
+}
+
+/// One member, with all roles.
+pub(crate) async fn one(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    account: Id<Account>,
+) -> Result<Option<Candidate>, HubError> {
+    let Some(standing) = reviewers::one(tx, org, account).await? else { return Ok(None) };
+    let grants = records::roles::of(tx, org, account).await?;
+    Ok(joined(tx, org, vec![standing], grants).await?.into_values().next())
+}
+
+async fn joined(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    standings: Vec<Standing>,
+    grants: Vec<RoleGrant>,
+) -> Result<BTreeMap<Id<Account>, Candidate>, HubError> {
+    let mut roles: BTreeMap<Id<Account>, Vec<HeldRole>> = BTreeMap::new();
+    for grant in grants {
+        let held = HeldRole { name: grant.role, granted_by: grant.granted_by };
+        roles.entry(grant.account_id).or_default().push(held);
+    }
+    let mut people = BTreeMap::new();
+    for standing in standings {
+        let id = standing.account_id;
+        if people.contains_key(&id) {
+            continue;
+        }
+        let agent = match standing.access_level {
+            AccessLevel::Service => agents::get(tx, org, id).await?,
+            AccessLevel::Admin | AccessLevel::User => None,
+        };
+        let owners = match &agent {
+            Some(agent) => owners(tx, agent).await?,
+            None => Vec::new(),
+        };
+        people.insert(
+            id,
+            Candidate {
+                account_id: id,
+                status: standing.status,
+                access_level: standing.access_level,
+                level: standing.membership_level,
+                roles: roles.remove(&id).unwrap_or_default(),
+                is_agent: agent.is_some(),
+                owners,
+            },
+        );
+    }
+    Ok(people)
+}
+
+/// Who answers for an agent, and for whoever answers for it.
+async fn owners(tx: &mut Tx, agent: &Agent) -> Result<Vec<Id<Account>>, HubError> {
+    let mut line = vec![agent.owner_id];
+    while let Some(last) = line.last().copied().filter(|_| line.len() <= OWNERS_MAX) {
+        match agents::get(tx, agent.org_id, last).await? {
+            Some(next) => line.push(next.owner_id),
+            None => break,
+        }
+    }
+    Ok(line)
+}

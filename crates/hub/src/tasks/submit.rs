@@ -1,0 +1,65 @@
+//! Handing a task in.
+
+use domain::Id;
+use domain::permissions::Capability;
+use domain::settings::Settings;
+use domain::tasks::{Actor, Move, Task};
+use records::Tx;
+use serde_json::Map;
+
+use super::change::{current_config, current_revision};
+use super::{Seen, actor, announce, locked, refused, seen, writer};
+use crate::act::Act;
+use crate::idempotency::{Once, Outcome, write_once};
+use crate::identity::credential::Credential;
+use crate::reviews::{Matter, begin, transition};
+use crate::{Caller, Hub, HubError, settings};
+
+struct Input {
+    id: Id<Task>,
+    settings: Settings,
+}
+
+/// Hands a draft in: reviewers are asked, or every policy lets it pass.
+pub async fn submit(
+    hub: &Hub,
+    caller: &Caller,
+    id: Id<Task>,
+    once: Option<Once<Seen>>,
+) -> Result<Outcome<Seen>, HubError> {
+    caller.require(Capability::TasksWrite)?;
+    let settings = settings::of(hub, caller.credential.organization.id).await?;
+    let input = Act::new(hub, caller, Input { id, settings: (*settings).clone() });
+    write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
+}
+
+async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
+    let task = locked(tx, act, act.input.id).await?;
+    let current = writer(tx, act).await?;
+    let task = hand_in(tx, act, (&current, &task), &act.input.settings).await?;
+    seen(tx, &act.caller, task).await
+}
+
+/// Hands a draft in as a part of a unit. The hub makes no preview of what outside agents do, so both steps are one
+/// unit; the record shows each.
+pub(crate) async fn hand_in<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    (current, task): (&Credential, &Task),
+    settings: &Settings,
+) -> Result<Task, HubError> {
+    let submitted = task.submitted(actor(current, task), act.now).map_err(refused)?;
+    transition(tx, act, "task:submitted", (task.state, &submitted), Map::new()).await?;
+    announce(tx, act, "task:submitted", &submitted).await?;
+    let revision = current_revision(tx, task).await?;
+    let config = current_config(&revision)?;
+    let matter = Matter {
+        stored: task,
+        task: submitted,
+        revision: &revision,
+        config: &config,
+        settings,
+        by: (Move::BeginReview, Actor::HUB),
+    };
+    begin(tx, act, matter).await
+}

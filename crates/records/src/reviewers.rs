@@ -1,0 +1,96 @@
+//! Who could be asked, or is, and what they are to the organization.
+
+use domain::Id;
+use domain::accounts::{AccessLevel, Account, AccountStatus};
+use domain::organizations::{MembershipLevel, Organization};
+use domain::reviews::Review;
+use domain::roles::RoleGrant;
+
+use crate::{Result, Tx, args, row, statement};
+
+/// What somebody is to the organization.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The account.
+    pub account_id: Id<Account>,
+    /// To the instance.
+    pub access_level: AccessLevel,
+    /// Whether it may act.
+    pub status: AccountStatus,
+    /// To the organization; none if it has left.
+    pub membership_level: Option<MembershipLevel>,
+}
+row!(Standing { account_id, access_level, status, membership_level });
+
+statement!(
+    HOLDERS: Standing = "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+                         organization_members.membership_level FROM role_grants \
+                         JOIN organization_members ON organization_members.org_id = role_grants.org_id AND \
+                         organization_members.account_id = role_grants.account_id \
+                         JOIN accounts ON accounts.id = role_grants.account_id \
+                         WHERE role_grants.org_id = $1 AND role_grants.role = $2 ORDER BY role_grants.account_id LIMIT $3"
+);
+statement!(
+    GRANTS: RoleGrant = "SELECT id, account_id, role, granted_by, created_at FROM role_grants \
+                         WHERE org_id = $1 AND role = $2 ORDER BY account_id LIMIT $3"
+);
+statement!(
+    ADMINS: Standing = "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+                        organization_members.membership_level FROM organization_members \
+                        JOIN accounts ON accounts.id = organization_members.account_id \
+                        WHERE organization_members.org_id = $1 AND \
+                        organization_members.membership_level IN ('owner', 'admin') \
+                        ORDER BY organization_members.account_id LIMIT $2"
+);
+statement!(
+    ONE: Standing = "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+                     organization_members.membership_level FROM organization_members \
+                     JOIN accounts ON accounts.id = organization_members.account_id \
+                     WHERE organization_members.org_id = $1 AND organization_members.account_id = $2"
+);
+statement!(
+    ASKED: Standing = "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+                       organization_members.membership_level FROM approvals \
+                       JOIN accounts ON accounts.id = approvals.reviewer_id \
+                       LEFT JOIN organization_members ON organization_members.org_id = approvals.org_id AND \
+                       organization_members.account_id = accounts.id \
+                       WHERE approvals.org_id = $1 AND approvals.review_id = $2"
+);
+statement!(
+    ASKED_ROLES: RoleGrant = "SELECT role_grants.id, role_grants.account_id, role_grants.role, \
+                              role_grants.granted_by, role_grants.created_at FROM approvals JOIN role_grants ON \
+                              role_grants.org_id = approvals.org_id AND \
+                              role_grants.account_id = approvals.reviewer_id \
+                              WHERE approvals.org_id = $1 AND approvals.review_id = $2"
+);
+
+/// Whoever holds the role, by id, with who gave it.
+pub async fn holders(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    role: &str,
+    limit: i64,
+) -> Result<(Vec<Standing>, Vec<RoleGrant>)> {
+    let standings = tx.all(&HOLDERS, args![org, role, limit]).await?;
+    Ok((standings, tx.all(&GRANTS, args![org, role, limit]).await?))
+}
+
+/// The admins of the organization, by id.
+pub async fn admins(tx: &mut Tx, org: Id<Organization>, limit: i64) -> Result<Vec<Standing>> {
+    tx.all(&ADMINS, args![org, limit]).await
+}
+
+/// One member.
+pub async fn one(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) -> Result<Option<Standing>> {
+    tx.opt(&ONE, args![org, account]).await
+}
+
+/// Everybody who is asked in a review, with their roles.
+pub async fn asked(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    review: Id<Review>,
+) -> Result<(Vec<Standing>, Vec<RoleGrant>)> {
+    let standings = tx.all(&ASKED, args![org, review]).await?;
+    Ok((standings, tx.all(&ASKED_ROLES, args![org, review]).await?))
+}
