@@ -17,6 +17,7 @@ mod login_sessions;
 mod organizations;
 mod projects;
 mod settings;
+mod tasks;
 mod transport;
 
 pub use accounts::CreatedAccount;

@@ -38,7 +38,8 @@ fn may(capability: Capability) -> Needs {
 }
 
 fn table() -> Vec<Route> {
-    let entries = [of_the_instance(), of_identity(), of_work(), of_the_record()].into_iter().flatten();
+    let entries =
+        [of_the_instance(), of_identity(), of_work(), of_tasks(), of_the_record()].into_iter().flatten();
     entries.map(|(needs, mount)| Route { needs, mount }).collect()
 }
 
@@ -112,6 +113,25 @@ fn of_work() -> Vec<Entry> {
         (Needs::Key, routes!(api::agents::heartbeat)),
         (Needs::Key, routes!(api::agents::drain)),
         (may(C::AgentsWrite), routes!(api::agents::resume)),
+    ]
+}
+
+fn of_tasks() -> Vec<Entry> {
+    vec![
+        (may(C::TasksRead), routes!(api::tasks::list)),
+        (may(C::TasksWrite), routes!(api::tasks::create)),
+        (may(C::TasksRead), routes!(api::tasks::get)),
+        (may(C::TasksWrite), routes!(api::tasks::change)),
+        (may(C::TasksWrite), routes!(api::tasks::delete)),
+        (may(C::TasksWrite), routes!(api::tasks::attach_preview)),
+        (may(C::AuditRead), routes!(api::tasks::audit)),
+        (may(C::TasksRead), routes!(api::task_revisions::list)),
+        (may(C::TasksRead), routes!(api::task_revisions::get)),
+        (may(C::TasksRead), routes!(api::task_revisions::diff)),
+        (may(C::TasksRead), routes!(api::task_comments::list)),
+        // Whoever writes tasks or is asked about them may speak; the use case knows.
+        (Needs::Key, routes!(api::task_comments::create)),
+        (may(C::TasksRead), routes!(api::task_comments::get)),
     ]
 }
 

@@ -24,6 +24,7 @@ mod patch;
 pub mod problem;
 pub mod projects;
 pub mod settings;
+pub mod tasks;
 
 pub use accounts::{
     AccountsQuery, ChangeAccount, CreateAccount, Invited, Member, MembershipLevel, RoleGrant,
@@ -50,3 +51,7 @@ pub use projects::{
     CreateProject, CreateWorkspace, Project, ProjectsQuery, UpdateProject, UpdateWorkspace, Workspace,
 };
 pub use settings::Settings;
+pub use tasks::{
+    AttachPreview, BlockedBy, Comment, CreateComment, CreateTask, Diff, DiffQuery, Difference, Revision,
+    RevisionSummary, RiskFactor, Task, TaskMetadata, TaskRisk, TaskState, TaskStatus, TasksQuery, UpdateTask,
+};

@@ -158,7 +158,7 @@ pub(crate) async fn verify(
     Ok(Json(shown_check(&verifying::verify_now(&app.hub, &caller).await?)))
 }
 
-fn shown(row: &Row) -> AuditRow {
+pub(super) fn shown(row: &Row) -> AuditRow {
     let entry = row.entry.clone();
     AuditRow {
         id: entry.id.raw(),

@@ -17,6 +17,9 @@ mod page;
 pub(crate) mod passwords;
 pub(crate) mod projects;
 pub(crate) mod settings;
+pub(crate) mod task_comments;
+pub(crate) mod task_revisions;
+pub(crate) mod tasks;
 pub(crate) mod workspaces;
 
 use axum::Json;

@@ -124,6 +124,10 @@ const KEY: [u16; 9] = [401, 200, 200, 200, 200, 200, 200, 200, 200];
 const MEMBERS: [u16; 9] = [401, 403, 403, 200, 200, 200, 200, 200, 200];
 /// Every member may read it, and for others it does not exist.
 const MEMBERS_ONE: [u16; 9] = [401, 403, 403, 200, 200, 200, 200, 200, 404];
+/// Every member may read it, agents with their usual keys too, each tenant its own.
+const WORKERS: [u16; 9] = [401, 403, 200, 200, 200, 200, 200, 200, 200];
+/// Every member may read it, agents with their usual keys too, and for others it does not exist.
+const WORKERS_ONE: [u16; 9] = [401, 403, 200, 200, 200, 200, 200, 200, 404];
 /// Admins may, each of their own organization.
 const ADMINS: [u16; 9] = [401, 403, 403, 403, 403, 403, 200, 200, 200];
 /// Admins may, and for others it does not exist.
@@ -307,6 +311,42 @@ pub(crate) const DOORS: &[Door] = &[
     ),
     door("POST", "/api/v1/agents/{id}/drain", &["$agent"], "{}", ADMINS_ONE),
     door("POST", "/api/v1/agents/{id}/resume", &["$agent"], "{}", ADMINS_ONE),
+    door("GET", "/api/v1/tasks", &[], "", WORKERS),
+    door(
+        "POST",
+        "/api/v1/tasks",
+        &[],
+        r#"{"config": {"type": "t", "description": "d", "resources": [{"type": "db", "id": "x"}]},
+            "metadata": {"tags": ["a"]}, "slug": "$fresh", "assignee": "$maker", "depends_on": ["$task"]}"#,
+        // Another tenant's task and account are none here.
+        [401, 403, 201, 403, 201, 403, 201, 201, 422],
+    ),
+    door("GET", "/api/v1/tasks/{id}", &["$task"], "", WORKERS_ONE),
+    // Its author and admins.
+    door("PATCH", "/api/v1/tasks/{id}", &["$task"], r#"{"metadata": {"team": "sre"}}"#, ADMINS_ONE),
+    door("DELETE", "/api/v1/tasks/{id}", &["$task"], "", ADMINS_END),
+    // Its author alone.
+    door(
+        "PUT",
+        "/api/v1/tasks/{id}/preview",
+        &["$task"],
+        r#"{"changes": [{"kind": "create"}]}"#,
+        [401, 403, 403, 403, 403, 403, 403, 200, 404],
+    ),
+    door("GET", "/api/v1/tasks/{id}/audit", &["$task"], "", MEMBERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/revisions", &["$task"], "", WORKERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/revisions/{number}", &["$task", "1"], "", WORKERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/diff", &["$task"], "", WORKERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/comments", &["$task"], "", WORKERS_ONE),
+    // Whoever writes tasks, or may be asked about them.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/comments",
+        &["$task"],
+        r#"{"body": "why?"}"#,
+        [401, 403, 201, 201, 201, 201, 201, 201, 404],
+    ),
+    door("GET", "/api/v1/tasks/{id}/comments/{comment_id}", &["$task", "$comment"], "", WORKERS_ONE),
     // Last: it ends the other logins of whoever asks.
     Door {
         method: "POST",

@@ -28,6 +28,8 @@ const NAMES: &[&str] = &[
     "$project",
     "$workspace",
     "$agent",
+    "$task",
+    "$comment",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -162,6 +164,15 @@ impl<'h> Things<'h> {
             }
             "$agent" => {
                 id_in(&self.post(&self.maker, "/api/v1/agents", json!({"name": fresh()}), 201).await, "id")
+            }
+            "$task" => {
+                let body = json!({"config": {"type": "t", "description": "At the door"}});
+                id_in(&self.post(&self.maker, "/api/v1/tasks", body, 201).await, "id")
+            }
+            "$comment" => {
+                let task = Box::pin(self.get("$task")).await;
+                let path = format!("/api/v1/tasks/{task}/comments");
+                id_in(&self.post(&self.maker, &path, json!({"body": "why?"}), 201).await, "id")
             }
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
