@@ -40,8 +40,10 @@ pub mod member_names;
 pub mod members;
 pub mod organizations;
 pub mod passwords;
+pub mod policies;
 pub mod projects;
 pub mod roles;
+pub mod rule_sets;
 pub mod settings;
 pub mod workspaces;
 

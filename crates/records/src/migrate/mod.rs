@@ -32,7 +32,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "identity",
         text: include_str!("../../migrations/0002_identity.sql"),
     },
-    Migration { number: 3, release: 1, name: "review", text: include_str!("../../migrations/0003_review.sql") },
+    Migration {
+        number: 3,
+        release: 1,
+        name: "review",
+        text: include_str!("../../migrations/0003_review.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \
