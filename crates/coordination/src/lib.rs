@@ -5,5 +5,6 @@
 pub mod cache;
 pub mod crowds;
 pub mod limits;
+pub mod stamped;
 pub mod turns;
 pub mod wake;

@@ -24,8 +24,11 @@ pub mod instance;
 pub mod jobs;
 pub mod keys;
 pub mod lifecycle;
+pub mod policies;
 pub mod projects;
+pub mod resource_catalogue;
 pub mod reviews;
+pub mod rules;
 pub mod settings;
 pub mod tasks;
 pub mod workspaces;
@@ -36,14 +39,17 @@ use std::time::Duration;
 use coordination::cache::{ExactCache, Moment};
 use coordination::crowds::Crowds;
 use coordination::limits::Limits;
+use coordination::stamped::StampedCache;
 use coordination::turns::Turns;
 use coordination::wake::Wakers;
 use domain::Id;
 use domain::accounts::Account;
 use domain::idempotency::Slot;
 use domain::organizations::Organization;
+use domain::policies::RuleSet;
 use domain::settings::Settings;
 use records::Db;
+use uuid::Uuid;
 
 pub use caller::{Caller, Origin};
 pub use error::HubError;
@@ -68,6 +74,8 @@ use lifecycle::Lifecycle;
 /// Credentials kept in memory; a miss costs four point reads.
 const CREDENTIALS_CACHED_MAX: usize = 160_000;
 const SETTINGS_CACHED_MAX: usize = 16_000;
+/// Organizations whose rules are ready; each may have a hundred policies.
+const RULE_SETS_CACHED_MAX: usize = 2_000;
 /// Requests of one account that wait for something at once (DECISIONS 38).
 const WAITING_PER_ACCOUNT_MAX: usize = 200;
 /// Where another process may change what we cached, an entry lives this long at most.
@@ -106,6 +114,7 @@ pub struct Config {
 pub struct Coordination {
     pub(crate) credentials: ExactCache<[u8; 32], Credential>,
     pub(crate) settings: ExactCache<Id<Organization>, Settings>,
+    pub(crate) rules: StampedCache<Id<Organization>, Uuid, RuleSet>,
     pub(crate) turns: Turns<Slot>,
     pub(crate) checks: Turns<Id<Organization>>,
     pub(crate) waiting: Crowds<Id<Account>>,
@@ -129,6 +138,7 @@ impl Hub {
         let coordination = Coordination {
             credentials: ExactCache::new(CREDENTIALS_CACHED_MAX),
             settings: ExactCache::new(SETTINGS_CACHED_MAX),
+            rules: StampedCache::new(RULE_SETS_CACHED_MAX),
             turns: Turns::default(),
             checks: Turns::default(),
             waiting: Crowds::new(WAITING_PER_ACCOUNT_MAX),

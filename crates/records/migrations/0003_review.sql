@@ -137,20 +137,23 @@ CREATE TABLE execution_history (
     PRIMARY KEY (org_id, task_type, resource)
 ) @strict;
 
--- `version` grows with every change of a policy or of the catalogue: whoever has worked the set out for a version need
--- not read it again.
+-- `version` grows with every change of a policy or of the catalogue. `stamp` is new with each of them, also with one that
+-- was rolled back: whoever has worked the set out for a stamp need not read it again.
 CREATE TABLE rule_sets (
     org_id @uuid NOT NULL PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
     version @int NOT NULL,
+    stamp @uuid NOT NULL,
     catalogue @json NOT NULL DEFAULT '[]',
     created_at @ts NOT NULL,
     updated_at @ts NOT NULL
 ) @strict;
 
+-- `sort_name` is the name as bytes, so that both engines sort it alike.
 CREATE TABLE policies (
     id @uuid NOT NULL PRIMARY KEY,
     org_id @uuid NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
+    sort_name @blob NOT NULL,
     is_default @bool NOT NULL,
     active @bool NOT NULL,
     version @int NOT NULL,
@@ -159,6 +162,7 @@ CREATE TABLE policies (
     updated_at @ts NOT NULL
 ) @strict;
 CREATE UNIQUE INDEX unq_policies_org_name ON policies (org_id, name);
+CREATE INDEX idx_policies_org_sort_name ON policies (org_id, sort_name, id);
 CREATE UNIQUE INDEX unq_policies_org_default ON policies (org_id) WHERE is_default = true;
 
 -- Immutable: reviews pin the version that they matched.
@@ -166,6 +170,8 @@ CREATE TABLE policy_versions (
     policy_id @uuid NOT NULL REFERENCES policies (id) ON DELETE CASCADE,
     version @int NOT NULL,
     org_id @uuid NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    active @bool NOT NULL,
     rules @json NOT NULL,
     created_by @uuid NOT NULL REFERENCES accounts (id) ON DELETE RESTRICT,
     created_at @ts NOT NULL,

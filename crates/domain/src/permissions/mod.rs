@@ -55,6 +55,10 @@ pub enum Capability {
     OrganizationsRead,
     /// Change the organization; an instance admin also makes and archives organizations.
     OrganizationsWrite,
+    /// Read policies and the resource catalogue.
+    PoliciesRead,
+    /// Make, change and deactivate policies, and change the resource catalogue.
+    PoliciesWrite,
     /// Read projects and workspaces.
     ProjectsRead,
     /// Make, change and delete projects and workspaces.
@@ -75,7 +79,7 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability, by name.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::AccountsRead,
         Self::AccountsWrite,
         Self::AgentsRead,
@@ -96,6 +100,8 @@ impl Capability {
         Self::MetricsRead,
         Self::OrganizationsRead,
         Self::OrganizationsWrite,
+        Self::PoliciesRead,
+        Self::PoliciesWrite,
         Self::ProjectsRead,
         Self::ProjectsWrite,
         Self::SettingsRead,
@@ -130,6 +136,8 @@ impl Capability {
             Self::MetricsRead => "metrics:read",
             Self::OrganizationsRead => "organizations:read",
             Self::OrganizationsWrite => "organizations:write",
+            Self::PoliciesRead => "policies:read",
+            Self::PoliciesWrite => "policies:write",
             Self::ProjectsRead => "projects:read",
             Self::ProjectsWrite => "projects:write",
             Self::SettingsRead => "settings:read",
@@ -259,6 +267,7 @@ const MEMBER: &[Capability] = &[
     Capability::LocksRead,
     Capability::LocksWrite,
     Capability::OrganizationsRead,
+    Capability::PoliciesRead,
     Capability::ProjectsRead,
     Capability::TasksRead,
 ];
@@ -271,6 +280,7 @@ const ORG_ADMIN: &[Capability] = &[
     Capability::LocksForceRelease,
     Capability::MembersWrite,
     Capability::OrganizationsWrite,
+    Capability::PoliciesWrite,
     Capability::SettingsRead,
     Capability::SettingsWrite,
     Capability::TasksForceApply,

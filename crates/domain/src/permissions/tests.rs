@@ -67,9 +67,14 @@ fn each_standing_has_its_share() {
             assert!(set.iter().eq(expected.iter().copied()), "{standing:?}: {set:?}");
             continue;
         }
-        assert!(set.contains(TasksRead) && set.contains(EventsRead), "{standing:?}");
+        assert!(
+            [TasksRead, EventsRead, PoliciesRead].iter().all(|every| set.contains(*every)),
+            "{standing:?}"
+        );
         assert_eq!(set.contains(MetricsRead), standing.is_instance_admin(), "{standing:?}");
-        for admins in [MembersWrite, SettingsRead, SettingsWrite, AuditVerify, LocksForceRelease] {
+        for admins in
+            [MembersWrite, PoliciesWrite, SettingsRead, SettingsWrite, AuditVerify, LocksForceRelease]
+        {
             assert_eq!(set.contains(admins), standing.is_org_admin(), "{standing:?}");
         }
         let authors = standing.is_author || standing.is_org_admin();

@@ -157,6 +157,13 @@ impl Policy {
         Ok(changed)
     }
 
+    /// The policy, no longer in force. That is a version like any other, whatever limits have come since.
+    #[must_use]
+    pub fn deactivated(&self, now: Timestamp) -> Self {
+        let updated_at = now.after(self.updated_at);
+        Self { active: false, version: self.version + 1, updated_at, ..self.clone() }
+    }
+
     /// Everything wrong with what it says.
     ///
     /// # Errors

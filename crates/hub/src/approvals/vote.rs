@@ -1,12 +1,12 @@
 //! Answering a request.
 
+use domain::Id;
 use domain::approvals::{Answer, Approval};
 use domain::canonical::Sha256Hash;
 use domain::permissions::Capability;
 use domain::reviews::{Ballot, Case, Counted, Ending, VoteRefusal};
 use domain::settings::Settings;
 use domain::tasks::{Actor, Task};
-use domain::Id;
 use records::{Tx, approvals, reviews, tasks};
 use serde_json::{Map, Value};
 
@@ -127,8 +127,9 @@ fn refused(refusal: VoteRefusal) -> HubError {
             detail,
         },
         VoteRefusal::Closed => HubError::AlreadyResolved { resolution: None, detail },
-        VoteRefusal::Stale { content_hash, review_hash } => {
-            HubError::StaleContent { content_hash: content_hash.to_string(), review_hash: review_hash.to_string() }
-        }
+        VoteRefusal::Stale { content_hash, review_hash } => HubError::StaleContent {
+            content_hash: content_hash.to_string(),
+            review_hash: review_hash.to_string(),
+        },
     }
 }

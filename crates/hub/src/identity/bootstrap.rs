@@ -15,7 +15,7 @@ use records::{Tx, accounts};
 use super::founding::{Maker, NewAccount, create_with_key};
 use super::login_links;
 use crate::ids::{Ids, secret};
-use crate::{Hub, HubError, audit};
+use crate::{Hub, HubError, audit, policies};
 
 /// The e-mail of the account that acts when nobody does. `.invalid` can never be anybody's.
 pub const SYSTEM_EMAIL: &str = "system@countersign.invalid";
@@ -39,7 +39,7 @@ struct FirstStart {
     now: Timestamp,
 }
 
-/// Makes what an empty database needs, once; what the operator gets, if this start made it.
+/// Makes what an empty database needs, once, and what one of an earlier release lacks; what the operator gets, if this start made it.
 pub async fn bootstrap(hub: &Hub, data: &Path) -> Result<Option<HandedOver>, HubError> {
     let (key_file, link) = (data.join(KEY_FILE), secret(SecretKind::Link)?);
     let first = FirstStart {
@@ -54,10 +54,11 @@ pub async fn bootstrap(hub: &Hub, data: &Path) -> Result<Option<HandedOver>, Hub
 }
 
 async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
+    let (ids, now) = (&*first.ids, first.now);
     if records::bootstrap::is_done(tx).await? {
+        complete(tx, ids, now).await?;
         return Ok(false);
     }
-    let (ids, now) = (&*first.ids, first.now);
     let account = |email: &str, name: &str, access_level| {
         NewAccount { email: email.into(), display_name: name.into(), access_level }.made(ids, now)
     };
@@ -75,6 +76,13 @@ async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
         records::Error::Refused(format!("cannot write {}: {error}", first.key_file.display()))
     })?;
     Ok(true)
+}
+
+/// Adds what organizations from before this release lack.
+async fn complete(tx: &mut Tx, ids: &dyn Ids, now: Timestamp) -> Result<(), HubError> {
+    let system = accounts::by_email(tx, SYSTEM_EMAIL).await?;
+    let system = system.ok_or_else(|| records::Error::Refused("the hub's own account is missing".into()))?;
+    policies::complete(tx, Maker { ids, actor: system.id, service: SERVICE, now, caller: None }).await
 }
 
 /// Writes a file that only its owner may read, durably.

@@ -17,7 +17,7 @@ use records::{Tx, accounts, api_keys, member_names, members, organizations, proj
 use super::api_keys::MintedKey;
 use crate::caller::plain_entry;
 use crate::ids::{Ids, secret};
-use crate::{Caller, Hub, HubError, audit};
+use crate::{Caller, Hub, HubError, audit, policies};
 
 /// The overview nags until a key of this name is rotated or deleted.
 const FIRST_KEY_NAME: &str = "bootstrap";
@@ -106,7 +106,7 @@ async fn found_unit(tx: &mut Tx, founding: &Founding) -> Result<MintedKey, HubEr
     create_with_key(tx, maker, &founding.slug, &owner, &founding.secret).await
 }
 
-/// Makes an organization with its owner and its first project.
+/// Makes an organization with its owner, its first project and its default policy.
 pub(crate) async fn create(
     tx: &mut Tx,
     maker: Maker<'_>,
@@ -117,6 +117,7 @@ pub(crate) async fn create(
     let seat = Seat::of(MembershipLevel::Owner);
     join(tx, maker, owner, &Entrance { organization, seat: &seat, granted_by: maker.actor }).await?;
     projects::insert(tx, &first_project(maker, organization)).await?;
+    policies::give_default(tx, maker, organization.id).await?;
     let subject = Subject::new("organization", organization.id);
     let chain = Chain::Organization(organization.id);
     audit::record(tx, &maker.entry(chain, "organization:created", subject)).await

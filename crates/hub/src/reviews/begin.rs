@@ -66,12 +66,7 @@ pub(crate) async fn begin<T>(tx: &mut Tx, act: &Act<T>, matter: Matter<'_>) -> R
 }
 
 /// Until when somebody who serves these policies should answer: the shortest time one of them gives.
-pub(crate) fn due(
-    policies: &[Matched],
-    serves: &[usize],
-    settings: &Settings,
-    now: Timestamp,
-) -> Timestamp {
+pub(crate) fn due(policies: &[Matched], serves: &[usize], settings: &Settings, now: Timestamp) -> Timestamp {
     let given = serves.iter().filter_map(|place| policies.get(*place)?.timeout_seconds);
     let seconds = given.min().unwrap_or(settings.approval_default_timeout).min(settings.approval_max_timeout);
     now.plus(Duration::from_secs(seconds.into()))

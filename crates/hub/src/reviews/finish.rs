@@ -70,7 +70,12 @@ async fn close_open<T>(tx: &mut Tx, act: &Act<T>, case: &Case) -> Result<(), Hub
 }
 
 /// Voids an open review whose task was edited or cancelled: what people answered was about something else.
-pub(crate) async fn void<T>(tx: &mut Tx, act: &Act<T>, review: &Review, ending: Ending) -> Result<(), HubError> {
+pub(crate) async fn void<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    review: &Review,
+    ending: Ending,
+) -> Result<(), HubError> {
     let ending = Ending { resolution: Resolution::Superseded, ..ending };
     let requests = approvals::of_review(tx, act.org(), review.id).await?;
     reviews::resolve(tx, &review.closed(ending)).await?;

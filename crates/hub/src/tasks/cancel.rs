@@ -37,7 +37,8 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let who = actor(&current, &before);
     let after = before.cancelled(who, act.now).map_err(refused)?;
     tasks::save(tx, &before, &after).await?;
-    let ending = Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
+    let ending =
+        Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
     let open = of_task(tx, &before).await?.filter(|review| review.resolution.is_none());
     if let Some(review) = open {
         void(tx, act, &review, ending).await?;

@@ -16,7 +16,8 @@ use super::edges::{self, Asking};
 use super::provenance::behind;
 use super::risk::{self, Assessed};
 use super::{
-    MISSING, Seen, actor, announce, config_refused, facts, invalid, locked, record, require, seen, taken, writer,
+    MISSING, Seen, actor, announce, config_refused, facts, invalid, locked, record, require, seen, taken,
+    writer,
 };
 use crate::act::{Act, differences};
 use crate::identity::credential::Credential;
@@ -115,7 +116,8 @@ async fn review_anew(
     task: Task,
 ) -> Result<Task, HubError> {
     let who = actor(current, &task);
-    let ending = Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
+    let ending =
+        Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
     let open = of_task(tx, &task).await?.filter(|review| review.resolution.is_none());
     if let Some(review) = open {
         void(tx, act, &review, ending).await?;

@@ -35,8 +35,8 @@ pub use delete::delete;
 pub use list::{get, list};
 pub use preview::attach_preview;
 pub(crate) use provenance::behind;
-pub use revisions::{difference, get_revision, list_revisions};
 pub use resubmit::resubmit;
+pub use revisions::{difference, get_revision, list_revisions};
 pub use submit::submit;
 pub use withdraw::withdraw;
 

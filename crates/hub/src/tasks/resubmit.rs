@@ -3,7 +3,7 @@
 use domain::Id;
 use domain::permissions::Capability;
 use domain::tasks::dependencies::Edge;
-use domain::tasks::{Move, Task, TaskState, freeze, Defaults};
+use domain::tasks::{Defaults, Move, Task, TaskState, freeze};
 use records::{Tx, task_dependencies, tasks};
 use serde_json::{Map, Value};
 

@@ -41,9 +41,9 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     }
     let review = of_task(tx, &before).await?.ok_or(MISSING)?;
     let requests = approvals::of_review(tx, act.org(), review.id).await?;
-    let is_reviewer = requests.iter().any(|request| {
-        request.reviewer_id == act.actor() && request.status == ApprovalStatus::Approved
-    });
+    let is_reviewer = requests
+        .iter()
+        .any(|request| request.reviewer_id == act.actor() && request.status == ApprovalStatus::Approved);
     let who = Actor { is_reviewer, ..actor(&current, &before) };
     let ending = Ending { resolution: Resolution::Withdrawn, by: Some(act.actor()), actor: who, at: act.now };
     let grant = grants::standing_locked(tx, act.org(), before.id).await?;

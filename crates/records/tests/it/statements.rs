@@ -47,6 +47,7 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("login_sessions::TOUCH", "a login is its account's, whichever organization it is in"),
     ("login_sessions::OPEN_LOCKED", "a login is its account's, whichever organization it is in"),
     ("members::OF_ACCOUNT", "where somebody belongs is theirs to know"),
+    ("rule_sets::MISSING", "the hub completes every organization from before"),
     ("organizations::LIST", "one's own organizations; an instance admin's are all"),
 ];
 
