@@ -43,7 +43,7 @@ pub async fn stats(hub: &Hub, caller: &Caller, reviewer: Id<Account>) -> Result<
             let pending_count = approvals::count_pending(tx, org, reviewer).await?;
             let today = approvals::answered_since(tx, org, reviewer, midnight).await?;
             let window = approvals::answered_since(tx, org, reviewer, since).await?;
-            Ok((pending_count, today, window))
+            Ok::<_, HubError>((pending_count, today, window))
         })
     });
     let (pending_count, today, window): (i64, Answered, Answered) = read.await?;
