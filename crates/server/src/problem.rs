@@ -79,6 +79,14 @@ impl From<HubError> for Problem {
             HubError::InvalidState { state, .. } => {
                 Self::new(Code::InvalidState, detail).with("state", state)
             }
+            HubError::NotYourReview(_) => Self::new(Code::NotYourReview, detail),
+            HubError::SelfApproval(_) => Self::new(Code::SelfApproval, detail),
+            HubError::AlreadyResolved { resolution, .. } => {
+                Self::new(Code::AlreadyResolved, detail).with("resolution", resolution)
+            }
+            HubError::StaleContent { content_hash, review_hash } => Self::new(Code::StaleContent, detail)
+                .with("content_hash", content_hash)
+                .with("review_hash", review_hash),
             HubError::Conflict(_) => Self::new(Code::Conflict, detail),
             HubError::PreconditionFailed => Self::new(Code::PreconditionFailed, detail),
             HubError::IdempotencyMismatch => Self::new(Code::IdempotencyMismatch, detail),

@@ -132,6 +132,19 @@ fn of_tasks() -> Vec<Entry> {
         // Whoever writes tasks or is asked about them may speak; the use case knows.
         (Needs::Key, routes!(api::task_comments::create)),
         (may(C::TasksRead), routes!(api::task_comments::get)),
+        (may(C::TasksWrite), routes!(api::task_reviews::submit)),
+        (may(C::TasksWrite), routes!(api::task_reviews::cancel)),
+        (may(C::TasksWrite), routes!(api::task_reviews::resubmit)),
+        (may(C::ApprovalsDecide), routes!(api::task_reviews::withdraw)),
+        (may(C::ApprovalsDecide), routes!(api::task_reviews::join)),
+        (may(C::ApprovalsRead), routes!(api::task_reviews::approvals)),
+        (may(C::ApprovalsRead), routes!(api::approvals::list)),
+        (may(C::ApprovalsRead), routes!(api::approvals::stats)),
+        (may(C::ApprovalsRead), routes!(api::approvals::get)),
+        (may(C::ApprovalsDecide), routes!(api::approvals::approve)),
+        (may(C::ApprovalsDecide), routes!(api::approvals::reject)),
+        (may(C::ApprovalsDecide), routes!(api::approvals::request_changes)),
+        (may(C::ApprovalsDecide), routes!(api::approvals::acknowledge)),
     ]
 }
 

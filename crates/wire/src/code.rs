@@ -22,6 +22,10 @@ pub enum Code {
     Forbidden,
     /// A person was asked, and said no.
     AccessDenied,
+    /// The caller had a hand in what is to be decided.
+    SelfApproval,
+    /// Somebody else is asked.
+    NotYourReview,
     /// Nothing of that name in the caller's organization.
     NotFound,
     /// The path exists with other methods.
@@ -32,6 +36,10 @@ pub enum Code {
     Conflict,
     /// Not in this state.
     InvalidState,
+    /// Decided on something that is no longer there.
+    StaleContent,
+    /// The review is over.
+    AlreadyResolved,
     /// The first request with this idempotency key still runs.
     IdempotencyInFlight,
     /// A person was asked, and has not answered yet.

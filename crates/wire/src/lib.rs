@@ -11,6 +11,7 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod approvals;
 pub mod audit;
 pub mod code;
 pub mod events;
@@ -30,6 +31,10 @@ pub use accounts::{
     AccountsQuery, ChangeAccount, CreateAccount, Invited, Member, MembershipLevel, RoleGrant,
 };
 pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
+pub use approvals::{
+    Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve, GiveReason, Refuse,
+    Resubmit, Review, ReviewPolicy,
+};
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};
 pub use events::{Event, Events, EventsQuery, Subject};

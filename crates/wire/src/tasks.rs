@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::approvals::Review;
 use crate::page::{CURSOR_CHARS_MAX, LIMIT_MAX};
 use crate::patch::{not_null, present};
 
@@ -184,8 +185,8 @@ pub struct Task {
     #[schema(required)]
     pub effect_hash: Option<String>,
     /// How its review stands.
-    #[schema(required, value_type = Option<Object>)]
-    pub review: Option<Value>,
+    #[schema(required)]
+    pub review: Option<Review>,
     /// How its last attempt stands.
     #[schema(required, value_type = Option<Object>)]
     pub execution: Option<Value>,

@@ -14,6 +14,7 @@ use serde_json::json;
 pub use acknowledge::acknowledge;
 pub use join::join;
 pub use list::{get, list};
+pub use records::approvals::place;
 pub use stats::{Stats, stats};
 pub use vote::{Vote, vote};
 

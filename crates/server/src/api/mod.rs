@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod agents;
 pub(crate) mod api_keys;
+pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod device_logins;
 pub(crate) mod errors;
@@ -18,6 +19,7 @@ pub(crate) mod passwords;
 pub(crate) mod projects;
 pub(crate) mod settings;
 pub(crate) mod task_comments;
+pub(crate) mod task_reviews;
 pub(crate) mod task_revisions;
 pub(crate) mod tasks;
 pub(crate) mod workspaces;

@@ -26,8 +26,8 @@ use crate::problem::Problem;
 
 mod shown;
 
-pub(super) use shown::config;
-use shown::{domain_state, domain_status, shown};
+pub(super) use shown::{config, shown};
+use shown::{domain_state, domain_status};
 
 /// Tasks, newest first.
 #[utoipa::path(get, path = "/api/v1/tasks", operation_id = "list_tasks",
@@ -85,7 +85,11 @@ fn filter(caller: &Caller, query: &TasksQuery) -> Result<TaskFilter, Problem> {
 }
 
 /// An account by its id; `me` is the caller.
-fn account(caller: &Caller, pointer: &str, text: Option<&str>) -> Result<Option<Id<Account>>, Problem> {
+pub(super) fn account(
+    caller: &Caller,
+    pointer: &str,
+    text: Option<&str>,
+) -> Result<Option<Id<Account>>, Problem> {
     match text {
         None => Ok(None),
         Some("me") => Ok(Some(caller.credential.account.id)),
@@ -97,7 +101,7 @@ fn account(caller: &Caller, pointer: &str, text: Option<&str>) -> Result<Option<
     }
 }
 
-/// Proposes a task. It begins as a draft.
+/// Proposes a task. It begins as a draft, and is handed in at once with `submit`.
 #[utoipa::path(post, path = "/api/v1/tasks", operation_id = "create_task",
     tag = "tasks", request_body = CreateTask,
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 h")),
@@ -113,9 +117,6 @@ pub(crate) async fn create(
     input: Input<CreateTask>,
 ) -> Result<Response<Body>, Problem> {
     let Input { value, body_hash } = input.checked()?;
-    if value.submit == Some(true) {
-        return Err(Problem::field("/submit", "must be false: this hub does not review tasks"));
-    }
     let once = terms.once(&caller, body_hash, rendered);
     Ok(made(tasks::create(&app.hub, &caller, new_task(value)?, once).await?, rendered))
 }
@@ -131,6 +132,7 @@ pub(crate) fn new_task(value: CreateTask) -> Result<NewTask, Problem> {
         assignee: value.assignee.map(Id::new),
         due_at: value.due_at.as_deref().map(due_at).transpose()?,
         depends_on: value.depends_on.unwrap_or_default().into_iter().map(Id::new).collect(),
+        submit: value.submit.unwrap_or(false),
     })
 }
 
@@ -151,7 +153,7 @@ pub(crate) async fn get(
     Ok(tagged(&tasks::get(&app.hub, &caller, id.id()).await?))
 }
 
-/// Changes a task: a draft in everything, one under review in what is said about it.
+/// Changes a task. Under review a change of what reviewers decide about begins the review anew.
 #[utoipa::path(patch, path = "/api/v1/tasks/{id}", operation_id = "change_task",
     tag = "tasks", request_body = UpdateTask, params(("id" = uuid::Uuid, Path),
     ("If-Match" = Option<String>, Header, description = "Only if it is still that of this `ETag`")),

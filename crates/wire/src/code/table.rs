@@ -56,6 +56,20 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/ACCESS_DENIED.md"),
     },
     About {
+        code: Code::SelfApproval,
+        name: "SELF_APPROVAL",
+        status: 403,
+        title: "You had a hand in this task",
+        page: include_str!("../../../../docs/errors/SELF_APPROVAL.md"),
+    },
+    About {
+        code: Code::NotYourReview,
+        name: "NOT_YOUR_REVIEW",
+        status: 403,
+        title: "You are not asked",
+        page: include_str!("../../../../docs/errors/NOT_YOUR_REVIEW.md"),
+    },
+    About {
         code: Code::NotFound,
         name: "NOT_FOUND",
         status: 404,
@@ -89,6 +103,20 @@ pub(super) const TABLE: &[About] = &[
         status: 409,
         title: "Its state does not allow this",
         page: include_str!("../../../../docs/errors/INVALID_STATE.md"),
+    },
+    About {
+        code: Code::StaleContent,
+        name: "STALE_CONTENT",
+        status: 409,
+        title: "The task changed since you read it",
+        page: include_str!("../../../../docs/errors/STALE_CONTENT.md"),
+    },
+    About {
+        code: Code::AlreadyResolved,
+        name: "ALREADY_RESOLVED",
+        status: 409,
+        title: "The review is over",
+        page: include_str!("../../../../docs/errors/ALREADY_RESOLVED.md"),
     },
     About {
         code: Code::IdempotencyInFlight,

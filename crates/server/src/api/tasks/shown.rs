@@ -1,12 +1,17 @@
 //! A task as it travels.
 
 use domain::canonical::read_canonical;
+use domain::policies::Matched;
+use domain::reviews::PolicyTally;
 use domain::risk::{Factor, Risk};
 use domain::tasks::{Task as DomainTask, TaskState as DomainState, TaskStatus as DomainStatus};
 use domain::{Id, Timestamp};
+use hub::reviews::ReviewSeen;
 use hub::tasks::Seen;
 use serde_json::Value;
-use wire::{BlockedBy, RiskFactor, Task, TaskMetadata, TaskRisk, TaskState, TaskStatus};
+use wire::{
+    BlockedBy, Review, ReviewPolicy, RiskFactor, Task, TaskMetadata, TaskRisk, TaskState, TaskStatus,
+};
 
 pub(super) fn domain_state(state: TaskState) -> DomainState {
     match state {
@@ -61,7 +66,7 @@ pub(crate) fn config(bytes: &[u8]) -> Value {
     read_canonical(bytes).unwrap_or(Value::Null)
 }
 
-pub(super) fn shown(seen: &Seen) -> Task {
+pub(crate) fn shown(seen: &Seen) -> Task {
     let task = &seen.task;
     let blocked_by = seen.blocked_by().into_iter().map(|by| BlockedBy {
         task_id: by.task_id.raw(),
@@ -82,7 +87,7 @@ pub(super) fn shown(seen: &Seen) -> Task {
         risk: risk(&task.risk, seen.shows_score),
         preview: task.preview.clone(),
         effect_hash: task.effect_hash.map(|hash| hash.to_string()),
-        review: None,
+        review: seen.review.as_ref().map(review),
         execution: None,
         assignee: task.assignee.map(Id::raw),
         due_at: task.due_at.map(|at| at.to_string()),
@@ -91,6 +96,33 @@ pub(super) fn shown(seen: &Seen) -> Task {
         needs_attention: task.needs_attention,
         resubmitted_from: task.resubmitted_from.map(Id::raw),
         version: task.version,
+    }
+}
+
+fn review(seen: &ReviewSeen) -> Review {
+    let ReviewSeen { review, summary } = seen;
+    let policy = |(policy, tally): (&Matched, &PolicyTally)| ReviewPolicy {
+        policy_id: policy.policy_id.raw(),
+        version: policy.version,
+        name: policy.name.clone(),
+        because: policy.because.clone(),
+        min_approvers: tally.required,
+        approved_count: tally.approved,
+        required_roles: policy.quorum.required_roles.clone(),
+        reviewers: policy.quorum.reviewers.iter().map(|id| id.raw()).collect(),
+        reject_on: policy.quorum.reject_on.as_str().to_owned(),
+    };
+    Review {
+        required_count: summary.required_count,
+        approved_count: summary.approved_count,
+        rejected_count: summary.rejected_count,
+        pending_count: summary.pending_count,
+        quorum_reached: summary.quorum_reached,
+        reachable: summary.reachable,
+        missing: summary.missing.clone(),
+        policies: review.policies.iter().zip(&summary.tallies).map(policy).collect(),
+        review_hash: review.review_hash.to_string(),
+        resolution: review.resolution.map(|resolution| resolution.as_str().to_owned()),
     }
 }
 

@@ -1,0 +1,243 @@
+//! Reviews, the requests they consist of, and answers.
+
+use garde::Validate;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::page::{CURSOR_CHARS_MAX, LIMIT_MAX};
+
+/// How long a reason may be.
+pub const REASON_BYTES_MAX: usize = 16 * 1024;
+/// `sha256:` and 64 digits.
+const HASH_CHARS: usize = 71;
+
+/// Where a request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ApprovalStatus {
+    /// Not answered.
+    Pending,
+    /// Yes.
+    Approved,
+    /// No, or not like this.
+    Rejected,
+    /// Somebody else was asked instead.
+    Delegated,
+    /// Not answered in time.
+    Expired,
+    /// The answer no longer matters.
+    Superseded,
+}
+
+/// One request to one reviewer, with the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Approval {
+    /// The request's id.
+    pub id: Uuid,
+    /// What is asked: `review` or `override`.
+    pub kind: String,
+    /// About which task.
+    pub task_id: Uuid,
+    /// Who is asked.
+    pub reviewer_id: Uuid,
+    /// What people call them.
+    pub reviewer_name: String,
+    /// Where it stands.
+    pub status: ApprovalStatus,
+    /// `LOW`, `NORMAL`, `HIGH` or `URGENT`.
+    pub priority: String,
+    /// Its place in the queue, the highest first; null for agents.
+    #[schema(required)]
+    pub score: Option<i64>,
+    /// Who was asked instead.
+    #[schema(required)]
+    pub delegated_to: Option<Uuid>,
+    /// Through whom the request came.
+    pub delegation_chain: Vec<Uuid>,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// Until when an answer is expected.
+    #[schema(required, format = DateTime)]
+    pub due_at: Option<String>,
+    /// When it was answered.
+    #[schema(required, format = DateTime)]
+    pub responded_at: Option<String>,
+    /// `approve`, `reject` or `request_changes`.
+    #[schema(required)]
+    pub response_action: Option<String>,
+    /// Why.
+    #[schema(required)]
+    pub response_reason: Option<String>,
+    /// Who answered.
+    #[schema(required)]
+    pub reviewed_by: Option<Uuid>,
+    /// When the reviewer said that they had seen it.
+    #[schema(required, format = DateTime)]
+    pub acknowledged_at: Option<String>,
+    /// What is to be decided on.
+    pub content_hash: String,
+}
+
+/// Says yes to exactly what was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    /// The task's `content_hash` that was read.
+    #[garde(length(bytes, min = HASH_CHARS, max = HASH_CHARS))]
+    pub content_hash: String,
+    /// The review's `review_hash` that was read.
+    #[garde(inner(length(bytes, min = HASH_CHARS, max = HASH_CHARS)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_hash: Option<String>,
+    /// Why.
+    #[garde(inner(length(bytes, min = 1, max = REASON_BYTES_MAX)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Says no, or not like this, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Refuse {
+    /// The task's `content_hash` that was read.
+    #[garde(length(bytes, min = HASH_CHARS, max = HASH_CHARS))]
+    pub content_hash: String,
+    /// The review's `review_hash` that was read.
+    #[garde(inner(length(bytes, min = HASH_CHARS, max = HASH_CHARS)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_hash: Option<String>,
+    /// Why.
+    #[garde(length(bytes, min = 1, max = REASON_BYTES_MAX))]
+    #[schema(min_length = 1)]
+    pub reason: String,
+}
+
+/// Gives a reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GiveReason {
+    /// Why.
+    #[garde(length(bytes, min = 1, max = REASON_BYTES_MAX))]
+    #[schema(min_length = 1)]
+    pub reason: String,
+}
+
+/// Makes a new draft of a task that did not come through.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Resubmit {
+    /// Whether tasks that wait for the old one wait for the new one from then on (default true).
+    #[garde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub take_over_dependents: Option<bool>,
+}
+
+/// Which requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ApprovalsQuery {
+    /// Only those to this account; `me` is the caller.
+    #[garde(inner(length(bytes, min = 1, max = 36)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<String>,
+    /// Only those in this status.
+    #[garde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<ApprovalStatus>,
+    /// Only those about this task.
+    #[garde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<Uuid>,
+    /// How many items at most (default 50).
+    #[garde(inner(range(min = 1, max = LIMIT_MAX)))]
+    #[param(minimum = 1, maximum = 200)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    #[garde(inner(length(bytes, min = 1, max = CURSOR_CHARS_MAX)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// Whose statistics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ApprovalStatsQuery {
+    /// The reviewer; `me`, the default, is the caller.
+    #[garde(inner(length(bytes, min = 1, max = 36)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<String>,
+}
+
+/// How a reviewer keeps up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalStats {
+    /// Who.
+    pub reviewer_id: Uuid,
+    /// Requests that wait.
+    pub pending_count: i64,
+    /// Those approved since midnight, UTC.
+    pub approved_today: i64,
+    /// Those rejected since midnight, UTC.
+    pub rejected_today: i64,
+    /// How many seconds answers of the last 30 days took, on average.
+    #[schema(required)]
+    pub avg_response_time: Option<f64>,
+    /// When the last one was given.
+    #[schema(required, format = DateTime)]
+    pub last_action_at: Option<String>,
+}
+
+/// A policy that a review pinned, and how far it has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReviewPolicy {
+    /// The policy.
+    pub policy_id: Uuid,
+    /// The version that was matched.
+    pub version: i64,
+    /// What people call it.
+    pub name: String,
+    /// Why it applies.
+    pub because: Vec<String>,
+    /// How many people must say yes.
+    pub min_approvers: u32,
+    /// How many have.
+    pub approved_count: u32,
+    /// Whoever holds one of these roles may be asked.
+    pub required_roles: Vec<String>,
+    /// These people may be asked too.
+    pub reviewers: Vec<Uuid>,
+    /// What one rejection does: `any` or `unreachable`.
+    pub reject_on: String,
+}
+
+/// How a task's review stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Review {
+    /// The largest number of people that one policy asks for.
+    pub required_count: u32,
+    /// How many people said yes.
+    pub approved_count: u32,
+    /// How many said no.
+    pub rejected_count: u32,
+    /// How many have not answered.
+    pub pending_count: u32,
+    /// Whether every policy is content.
+    pub quorum_reached: bool,
+    /// Whether every policy still can be.
+    pub reachable: bool,
+    /// What is missing, in words.
+    pub missing: Vec<String>,
+    /// What applies, pinned.
+    pub policies: Vec<ReviewPolicy>,
+    /// The hash of all that a reviewer is shown.
+    pub review_hash: String,
+    /// How it ended: `quorum`, `auto`, `override`, `rejected`, `changes_requested`, `timeout`, `withdrawn` or
+    /// `superseded`.
+    #[schema(required)]
+    pub resolution: Option<String>,
+}
