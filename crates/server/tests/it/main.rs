@@ -32,6 +32,7 @@ mod owners;
 mod pages;
 mod presence;
 mod projects;
+mod reviews;
 mod proofs;
 mod random;
 mod secrets;
