@@ -15,7 +15,9 @@ pub(crate) mod me;
 pub(crate) mod organizations;
 mod page;
 pub(crate) mod passwords;
+pub(crate) mod policies;
 pub(crate) mod projects;
+pub(crate) mod resource_catalogue;
 pub(crate) mod settings;
 pub(crate) mod workspaces;
 

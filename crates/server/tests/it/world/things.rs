@@ -28,6 +28,7 @@ const NAMES: &[&str] = &[
     "$project",
     "$workspace",
     "$agent",
+    "$policy",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -162,6 +163,10 @@ impl<'h> Things<'h> {
             }
             "$agent" => {
                 id_in(&self.post(&self.maker, "/api/v1/agents", json!({"name": fresh()}), 201).await, "id")
+            }
+            "$policy" => {
+                let body = json!({"name": fresh(), "required_roles": ["reviewer"]});
+                id_in(&self.post(&self.maker, "/api/v1/policies", body, 201).await, "id")
             }
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
