@@ -15,6 +15,7 @@ mod health;
 mod identity;
 mod login_sessions;
 mod organizations;
+mod policies;
 mod projects;
 mod settings;
 mod tasks;

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use crate::commands::{
     account, admin, agents, audit, backup, config_check, events, key, login, logout, man, me, migrate, org,
-    projects, restore, serve, settings,
+    policies, projects, resource_catalogue, restore, serve, settings,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -62,6 +62,12 @@ enum Command {
     /// Agents and their keys
     #[command(after_help = agents::EXAMPLES)]
     Agent(agents::Agents),
+    /// Policies: who must decide on what
+    #[command(after_help = policies::EXAMPLES)]
+    Policy(policies::Policies),
+    /// The resource catalogue: how much depends on what
+    #[command(after_help = resource_catalogue::EXAMPLES)]
+    Catalogue(resource_catalogue::Catalogue),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -206,6 +212,8 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Settings(settings) => settings::run(settings),
         Command::Project(projects) => projects::run(projects),
         Command::Agent(agents) => agents::run(agents),
+        Command::Policy(policies) => policies::run(policies),
+        Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),
         Command::Admin(admin) => admin::run(admin),

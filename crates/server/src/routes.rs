@@ -38,8 +38,8 @@ fn may(capability: Capability) -> Needs {
 }
 
 fn table() -> Vec<Route> {
-    let entries =
-        [of_the_instance(), of_identity(), of_work(), of_tasks(), of_the_record()].into_iter().flatten();
+    let parts = [of_the_instance(), of_identity(), of_work(), of_review(), of_tasks(), of_the_record()];
+    let entries = parts.into_iter().flatten();
     entries.map(|(needs, mount)| Route { needs, mount }).collect()
 }
 
@@ -145,6 +145,18 @@ fn of_tasks() -> Vec<Entry> {
         (may(C::ApprovalsDecide), routes!(api::approvals::reject)),
         (may(C::ApprovalsDecide), routes!(api::approvals::request_changes)),
         (may(C::ApprovalsDecide), routes!(api::approvals::acknowledge)),
+    ]
+}
+
+fn of_review() -> Vec<Entry> {
+    vec![
+        (may(C::PoliciesRead), routes!(api::policies::list)),
+        (may(C::PoliciesWrite), routes!(api::policies::create)),
+        (may(C::PoliciesRead), routes!(api::policies::get)),
+        (may(C::PoliciesWrite), routes!(api::policies::change)),
+        (may(C::PoliciesWrite), routes!(api::policies::deactivate)),
+        (may(C::PoliciesRead), routes!(api::resource_catalogue::get)),
+        (may(C::PoliciesWrite), routes!(api::resource_catalogue::replace)),
     ]
 }
 

@@ -22,6 +22,7 @@ pub mod login_sessions;
 pub mod organizations;
 pub mod page;
 mod patch;
+pub mod policies;
 pub mod problem;
 pub mod projects;
 pub mod settings;
@@ -51,6 +52,9 @@ pub use organizations::{
     AddMember, ChangeMember, ChangeOrganization, CreateOrganization, OrganizationsQuery, TransferOwnership,
 };
 pub use page::{Page, PageQuery};
+pub use policies::{
+    AutoApproveIf, CatalogueRule, OnTimeout, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn,
+};
 pub use problem::{FieldError, Problem};
 pub use projects::{
     CreateProject, CreateWorkspace, Project, ProjectsQuery, UpdateProject, UpdateWorkspace, Workspace,

@@ -26,6 +26,7 @@ mod logins;
 mod nouns;
 mod outage;
 mod people;
+mod policies;
 mod refuses_config;
 mod refuses_data;
 mod refuses_postgres;

@@ -67,9 +67,15 @@ async fn a_yes_of_somebody_else_approves() {
         let request = asked(&hub, &reviewer, &made).await;
         assert_eq!(request["content_hash"], made["content_hash"]);
         let answered = expect(answer(&hub, &reviewer, &request, "approve"), 200).await.json();
-        assert_eq!((&answered["status"], &answered["response_action"]), (&json!("APPROVED"), &json!("approve")));
+        assert_eq!(
+            (&answered["status"], &answered["response_action"]),
+            (&json!("APPROVED"), &json!("approve"))
+        );
         let approved = task(&hub, &author, &made).await;
-        assert_eq!((&approved["state"], &approved["review"]["resolution"]), (&json!("APPROVED"), &json!("quorum")));
+        assert_eq!(
+            (&approved["state"], &approved["review"]["resolution"]),
+            (&json!("APPROVED"), &json!("quorum"))
+        );
         assert!(approved["metadata"]["approved_at"].is_string());
         let others = all_items(&hub, &author, &format!("/api/v1/tasks/{}/approvals", id(&made))).await;
         let open = others.iter().filter(|one| one["status"] == "PENDING").count();
@@ -91,7 +97,9 @@ async fn every_step_is_on_record_and_told() {
             .iter()
             .rev()
             .filter(|row| row["to_state"].is_string() && row["subject"]["type"] == "task")
-            .map(|row| format!("{} {} {}", row["action"].as_str().unwrap(), row["from_state"], row["to_state"]))
+            .map(|row| {
+                format!("{} {} {}", row["action"].as_str().unwrap(), row["from_state"], row["to_state"])
+            })
             .collect();
         let right = [
             "task:created null \"DRAFT\"",
@@ -124,7 +132,8 @@ async fn what_is_not_taken() {
         let author = person(&hub, "ann", &["author", "reviewer"]).await;
         let [bob, eve] = [person(&hub, "bob", &["reviewer"]).await, person(&hub, "eve", &["reviewer"]).await];
         let enrolled = hub.member_with(&hub.admin_key, "new", &["reviewer"]).await;
-        let theirs = hub.admin("POST", "/api/v1/tasks").json(&json!({"config": config("Own"), "submit": true}));
+        let theirs =
+            hub.admin("POST", "/api/v1/tasks").json(&json!({"config": config("Own"), "submit": true}));
         let admins = expect(theirs, 201).await.json();
         let request = asked(&hub, &enrolled, &admins).await;
         refused(answer(&hub, &enrolled, &request, "approve"), 403, "SELF_APPROVAL").await;
@@ -135,14 +144,16 @@ async fn what_is_not_taken() {
         refused(answer(&hub, &author, &request, "approve"), 403, "NOT_YOUR_REVIEW").await;
         let path = format!("/api/v1/approvals/{}/approve", id(&request));
         let stale = json!({"content_hash": format!("sha256:{}", "0".repeat(64))});
-        let problem = refused(hub.request("POST", &path).bearer_auth(&bob).json(&stale), 409, "STALE_CONTENT").await;
+        let problem =
+            refused(hub.request("POST", &path).bearer_auth(&bob).json(&stale), 409, "STALE_CONTENT").await;
         assert_eq!(problem["content_hash"], made["content_hash"]);
         assert_eq!(problem["review_hash"], made["review"]["review_hash"]);
         let other = json!({"content_hash": made["content_hash"], "review_hash": stale["content_hash"]});
         refused(hub.request("POST", &path).bearer_auth(&bob).json(&other), 409, "STALE_CONTENT").await;
         let no_reason = json!({"content_hash": made["content_hash"]});
         let reject = format!("/api/v1/approvals/{}/reject", id(&request));
-        refused(hub.request("POST", &reject).bearer_auth(&bob).json(&no_reason), 422, "VALIDATION_FAILED").await;
+        refused(hub.request("POST", &reject).bearer_auth(&bob).json(&no_reason), 422, "VALIDATION_FAILED")
+            .await;
         expect(answer(&hub, &bob, &request, "reject"), 200).await;
         let late = asked(&hub, &eve, &made).await;
         let problem = refused(answer(&hub, &eve, &late, "approve"), 409, "ALREADY_RESOLVED").await;
@@ -187,9 +198,15 @@ async fn requested_changes_bring_it_back_and_it_comes_again() {
         let made = submitted(&hub, &author).await;
         let request = asked(&hub, &bob, &made).await;
         let said = expect(answer(&hub, &bob, &request, "request-changes"), 200).await.json();
-        assert_eq!((&said["status"], &said["response_action"]), (&json!("REJECTED"), &json!("request_changes")));
+        assert_eq!(
+            (&said["status"], &said["response_action"]),
+            (&json!("REJECTED"), &json!("request_changes"))
+        );
         let back = task(&hub, &author, &made).await;
-        assert_eq!((&back["state"], &back["review"]["resolution"]), (&json!("DRAFT"), &json!("changes_requested")));
+        assert_eq!(
+            (&back["state"], &back["review"]["resolution"]),
+            (&json!("DRAFT"), &json!("changes_requested"))
+        );
         let path = format!("/api/v1/tasks/{}/submit", id(&made));
         let again = expect(hub.request("POST", &path).bearer_auth(&author), 202).await.json();
         assert_eq!(again["state"], "REVIEWING");
@@ -228,7 +245,10 @@ async fn nobody_to_ask_is_not_a_yes() {
         let dba = json!({"name": "dba", "required_roles": ["dba"], "min_approvers": 1});
         expect(hub.admin("POST", "/api/v1/policies").json(&dba), 201).await;
         let made = submitted(&hub, &author).await;
-        assert_eq!((&made["review"]["reachable"], &made["review"]["pending_count"]), (&json!(false), &json!(0)));
+        assert_eq!(
+            (&made["review"]["reachable"], &made["review"]["pending_count"]),
+            (&json!(false), &json!(0))
+        );
         assert!(made["review"]["missing"][0].as_str().unwrap().contains("nobody is left"), "{made}");
         let events = get(&hub, &hub.admin_key, "/api/v1/events?types=approval:nobody_told").await;
         assert_eq!(events["items"].as_array().unwrap().len(), 1);
@@ -258,9 +278,13 @@ async fn a_yes_can_be_taken_back_and_a_task_given_up() {
         expect(answer(&hub, &bob, &request, "approve"), 200).await;
         refused(hub.request("POST", &withdraw).bearer_auth(&author).json(&why), 403, "FORBIDDEN").await;
         let back = expect(hub.request("POST", &withdraw).bearer_auth(&bob).json(&why), 200).await.json();
-        assert_eq!((&back["state"], &back["review"]["resolution"]), (&json!("REJECTED"), &json!("withdrawn")));
+        assert_eq!(
+            (&back["state"], &back["review"]["resolution"]),
+            (&json!("REJECTED"), &json!("withdrawn"))
+        );
         let resubmit = format!("/api/v1/tasks/{}/resubmit", id(&made));
-        let again = expect(hub.request("POST", &resubmit).bearer_auth(&author).json(&json!({})), 201).await.json();
+        let again =
+            expect(hub.request("POST", &resubmit).bearer_auth(&author).json(&json!({})), 201).await.json();
         assert_eq!((&again["state"], &again["resubmitted_from"]), (&json!("DRAFT"), &made["id"]));
         assert_eq!(again["content_hash"], made["content_hash"]);
         let cancel = format!("/api/v1/tasks/{}/cancel", id(&again));
@@ -290,7 +314,12 @@ async fn many_answers_at_once_are_one_resolution() {
             let (review, state) = (&now["review"], now["state"].as_str().unwrap());
             let taken = answers.iter().filter(|answer| answer.status == 200).count();
             let late = answers.iter().filter(|answer| answer.status == 409).count();
-            assert_eq!(taken + late, answers.len(), "{:?}", answers.iter().map(|a| a.text()).collect::<Vec<_>>());
+            assert_eq!(
+                taken + late,
+                answers.len(),
+                "{:?}",
+                answers.iter().map(|a| a.text()).collect::<Vec<_>>()
+            );
             let [yes, no] = ["approved_count", "rejected_count"].map(|name| review[name].as_u64().unwrap());
             assert_eq!(taken as u64, yes + no, "{now}");
             match state {

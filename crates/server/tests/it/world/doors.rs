@@ -347,6 +347,26 @@ pub(crate) const DOORS: &[Door] = &[
         [401, 403, 201, 201, 201, 201, 201, 201, 404],
     ),
     door("GET", "/api/v1/tasks/{id}/comments/{comment_id}", &["$task", "$comment"], "", WORKERS_ONE),
+    door("GET", "/api/v1/policies", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/policies",
+        &[],
+        r#"{"name": "$fresh", "required_roles": ["dba"], "reviewers": ["$maker"], "when": "risk.score > 50"}"#,
+        // Another tenant's reviewer is none here.
+        [401, 403, 403, 403, 403, 403, 201, 201, 422],
+    ),
+    door("GET", "/api/v1/policies/{id}", &["$policy"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/policies/{id}", &["$policy"], r#"{"min_approvers": 2}"#, ADMINS_ONE),
+    door("DELETE", "/api/v1/policies/{id}", &["$policy"], "", ADMINS_END),
+    door("GET", "/api/v1/resource-catalogue", &[], "", MEMBERS),
+    door(
+        "PUT",
+        "/api/v1/resource-catalogue",
+        &[],
+        r#"[{"pattern": "database:prod-*", "criticality": 90, "blast_radius": 20}]"#,
+        ADMINS,
+    ),
     // Last: it ends the other logins of whoever asks.
     Door {
         method: "POST",

@@ -30,6 +30,7 @@ const NAMES: &[&str] = &[
     "$agent",
     "$task",
     "$comment",
+    "$policy",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -173,6 +174,10 @@ impl<'h> Things<'h> {
                 let task = Box::pin(self.get("$task")).await;
                 let path = format!("/api/v1/tasks/{task}/comments");
                 id_in(&self.post(&self.maker, &path, json!({"body": "why?"}), 201).await, "id")
+            }
+            "$policy" => {
+                let body = json!({"name": fresh(), "required_roles": ["reviewer"]});
+                id_in(&self.post(&self.maker, "/api/v1/policies", body, 201).await, "id")
             }
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
