@@ -134,7 +134,9 @@ async fn another_config_is_another_revision_and_the_same_is_none() {
         assert_eq!(items_by(&hub, &ann.key, &format!("{}/revisions", one(&task)), 1).await, listed);
         let first = get(&hub, &ann.key, &format!("{}/revisions/1", one(&task))).await;
         assert_eq!((&first["config"], &first["content_hash"]), (&task["config"], &task["content_hash"]));
-        assert_eq!(first["provenance"], json!([ann.id]));
+        // Her key was minted by the admin who enrolled her.
+        let root = get(&hub, &hub.admin_key, "/api/v1/me").await["account"]["id"].clone();
+        assert_eq!(first["provenance"], json!([root, ann.id]));
         for nothing in ["0", "3", "x", "99999999999999999999"] {
             let path = format!("{}/revisions/{nothing}", one(&task));
             refused(hub.admin("GET", &path), 404, "NOT_FOUND").await;
