@@ -34,4 +34,5 @@ mod rotate_keys;
 mod secrets;
 mod shutdown;
 mod support;
+mod tasks;
 mod tls;

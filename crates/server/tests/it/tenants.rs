@@ -195,8 +195,20 @@ async fn marks_of(backdoor: &Backdoor, org: &str) -> BTreeSet<String> {
             _ => continue,
         };
         // Bytes show nothing that is not in another column too.
-        let hidden = ["body", "key_hash", "token_hash", "device_hash", "body_hash", "name"];
-        for column in columns.iter().filter(|column| !hidden.contains(&column.as_str())) {
+        let hidden = [
+            "body",
+            "key_hash",
+            "token_hash",
+            "device_hash",
+            "body_hash",
+            "name",
+            "content_hash",
+            "effect_hash",
+            "review_hash",
+        ];
+        let is_bytes =
+            |column: &str| hidden.contains(&column) || (table == "task_revisions" && column == "config");
+        for column in columns.iter().filter(|column| !is_bytes(column)) {
             let cells = format!(
                 "SELECT CAST({column} AS TEXT) FROM {table} WHERE {by} = '{org}' AND {column} IS NOT NULL"
             );

@@ -225,7 +225,14 @@ pub(crate) const DOORS: &[Door] = &[
         [401, 403, 403, 404, 404, 404, 403, 201, 404],
     ),
     door("GET", "/api/v1/settings", &[], "", ADMINS),
-    door("PATCH", "/api/v1/settings", &[], r#"{"lock:default_ttl": 40, "lock:max_ttl": 400}"#, ADMINS),
+    // An agent that is heard once is then not missed while the doors are knocked at, however long that takes.
+    door(
+        "PATCH",
+        "/api/v1/settings",
+        &[],
+        r#"{"lock:default_ttl": 3000, "lock:max_ttl": 3600, "lock:heartbeat_interval": 900}"#,
+        ADMINS,
+    ),
     door("GET", "/api/v1/events", &[], "", KEY),
     door("GET", "/api/v1/audit", &[], "", MEMBERS),
     door("GET", "/api/v1/audit/{id}", &["$row"], "", MEMBERS_ONE),
