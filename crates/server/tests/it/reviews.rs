@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
-use crate::support::{all_items, expect, get, id, refused, send};
+use crate::support::{all_items, eventually, expect, get, id, refused, send};
 
 /// A member with these roles, who minted a key of their own: what an admin minted counts as that admin.
 async fn person(hub: &TestHub, name: &str, roles: &[&str]) -> String {
@@ -108,10 +108,7 @@ async fn every_step_is_on_record_and_told() {
             "task:approved \"REVIEWING\" \"APPROVED\"",
         ];
         assert_eq!(steps, right);
-        let events = get(&hub, &hub.admin_key, "/api/v1/events?types=task:*,approval:*").await;
-        let types: Vec<&str> =
-            events["items"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
-        for wanted in [
+        let wanted = [
             "task:created",
             "task:submitted",
             "task:state_changed",
@@ -119,9 +116,14 @@ async fn every_step_is_on_record_and_told() {
             "approval:approved",
             "approval:superseded",
             "task:approved",
-        ] {
-            assert!(types.contains(&wanted), "{wanted} in {types:?}");
-        }
+        ];
+        eventually("every event", async || {
+            let events = get(&hub, &hub.admin_key, "/api/v1/events?types=task:*,approval:*").await;
+            let events = events["items"].as_array().unwrap().clone();
+            let is_told = |wanted: &&str| events.iter().any(|event| event["type"] == **wanted);
+            wanted.iter().all(is_told).then_some(())
+        })
+        .await;
     })
     .await;
 }
@@ -250,8 +252,11 @@ async fn nobody_to_ask_is_not_a_yes() {
             (&json!(false), &json!(0))
         );
         assert!(made["review"]["missing"][0].as_str().unwrap().contains("nobody is left"), "{made}");
-        let events = get(&hub, &hub.admin_key, "/api/v1/events?types=approval:nobody_told").await;
-        assert_eq!(events["items"].as_array().unwrap().len(), 1);
+        let told = eventually("that nobody was told", async || {
+            let events = get(&hub, &hub.admin_key, "/api/v1/events?types=approval:nobody_told").await;
+            Some(events["items"].as_array().unwrap().len()).filter(|count| *count > 0)
+        });
+        assert_eq!(told.await, 1);
         // An admin can take part.
         let admin = person(&hub, "adm", &["admin"]).await;
         let join = format!("/api/v1/tasks/{}/join-review", id(&made));
