@@ -55,6 +55,7 @@ pub use records::organizations::Filter as OrganizationFilter;
 use clock::Clock;
 use identity::attempts::Attempts;
 use identity::credential::Credential;
+use identity::oidc::Provider;
 use identity::passwords::Hashing;
 use ids::Ids;
 use keys::HubKeys;
@@ -95,6 +96,8 @@ pub struct Config {
     pub blob_quota_bytes: i64,
     /// The hub's own keys.
     pub keys: HubKeys,
+    /// Where people may log in besides here.
+    pub oidc: Option<Provider>,
 }
 
 /// What is shared in this process.
@@ -157,11 +160,12 @@ impl Hub {
         Moment { epoch, now, max_age: (!is_alone).then_some(SHARED_CACHE_AGE_MAX) }
     }
 
-    /// Starts the background work: sequencer, sealer, jobs.
+    /// Starts the background work: sequencer, sealer, jobs, a first look at the provider of logins.
     pub fn start(&self) {
         events::feed::start(self);
         audit::sealer::start(self);
         jobs::runner::start(self);
+        identity::oidc_flows::get_ready(self);
     }
 
     /// Ends the background work, seals what is not yet sealed, closes the records.

@@ -32,6 +32,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "identity",
         text: include_str!("../../migrations/0002_identity.sql"),
     },
+    Migration {
+        number: 3,
+        release: 1,
+        name: "enrolments",
+        text: include_str!("../../migrations/0003_enrolments.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -1,0 +1,8 @@
+-- Accounts that have had a credential of which no row is left: a login that was forgotten, an identity that was
+-- disconnected. Somebody has been this account, so nobody is enrolled as it again. Tokens and rules as in 0001.
+
+CREATE TABLE enrolments (
+    account_id @uuid NOT NULL PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,
+    created_at @ts NOT NULL,
+    updated_at @ts NOT NULL
+) @strict;
