@@ -55,7 +55,7 @@ pub(crate) fn get_ready(hub: &Hub) {
         if let Some(provider) = &asking.config.oidc {
             tokio::select! {
                 // What was wrong is in the log already.
-                found = provider.find(asking.clock.now()) => drop(found),
+                found = provider.find(&*asking.clock) => drop(found),
                 () = asking.lifecycle.stopping() => {}
             }
         }
@@ -73,7 +73,7 @@ pub async fn begin(hub: &Hub, leaving: &Leaving<'_>, origin: &Origin) -> Result<
     let provider = provider(hub)?;
     let now = hub.clock.now();
     hub.coordination.attempts.flow(origin, now)?;
-    let found = provider.find(now).await.map_err(unavailable(provider))?;
+    let found = provider.find(&*hub.clock).await.map_err(unavailable(provider))?;
     let (state, browser) = (secret(SecretKind::State)?, secret(SecretKind::Browser)?);
     let [nonce, verifier] = [random::<32>()?, random::<32>()?].map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
     let now = hub.clock.now();
@@ -226,10 +226,10 @@ async fn prove(
     let Answer::Code(code) = &returned.answer else {
         return Err(Unproven::Refused("the provider signed nobody in".to_owned()));
     };
-    let found = provider.find(hub.clock.now()).await?;
+    let found = provider.find(&*hub.clock).await?;
     let issuer = returned.issuer.as_deref();
     let coming = Coming { code, issuer, redirect_uri: &returned.redirect_uri };
-    provider.prove(&found, &coming, flow, || hub.clock.now()).await
+    provider.prove(&found, &coming, flow, &*hub.clock).await
 }
 
 /// Puts on record that a flow led nowhere: about the account where one is known, else about the flow itself.

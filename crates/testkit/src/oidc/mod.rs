@@ -15,9 +15,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hub::clock::{Clock, SystemClock};
 use hub::identity::oidc::{ClientSecret, Issuer, Provider, Settings};
+use records::Engine;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::{Setup, TestHub};
 use keys::Keys;
 pub use keys::Signing;
 
@@ -81,6 +83,7 @@ struct State {
     document: Option<Alter>,
     conduct: HashMap<Endpoint, Conduct>,
     names_itself: Option<String>,
+    checks_verifier: bool,
     codes: HashMap<String, routes::Grant>,
     asked: HashMap<Endpoint, usize>,
     clock: Arc<dyn Clock>,
@@ -131,6 +134,7 @@ impl OidcProvider {
             document: None,
             conduct: HashMap::new(),
             names_itself: None,
+            checks_verifier: true,
             codes: HashMap::new(),
             asked: HashMap::new(),
             clock: Arc::new(SystemClock::default()),
@@ -224,6 +228,11 @@ impl OidcProvider {
         self.shared.state().names_itself = Some(issuer.to_owned());
     }
 
+    /// Gives a token for a code whoever brings it, from now on.
+    pub fn trust_everybody(&self) {
+        self.shared.state().checks_verifier = false;
+    }
+
     /// Misbehaves at one place from now on.
     pub fn misbehave(&self, endpoint: Endpoint, conduct: Conduct) {
         self.shared.state().conduct.insert(endpoint, conduct);
@@ -234,13 +243,22 @@ impl OidcProvider {
         let mut state = self.shared.state();
         state.conduct.clear();
         (state.claims, state.document, state.names_itself) = (None, None, None);
-        state.signing = Signing::Rs256;
+        (state.signing, state.checks_verifier) = (Signing::Rs256, true);
     }
 
     /// How often a place was asked.
     #[must_use]
     pub fn asked(&self, endpoint: Endpoint) -> usize {
         self.shared.state().asked.get(&endpoint).copied().unwrap_or(0)
+    }
+}
+
+/// Runs the test on each engine, with a provider that the hub knows.
+pub async fn with_provider(test: impl AsyncFn(TestHub, Arc<OidcProvider>)) {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let provider = OidcProvider::start();
+        let setup = Setup { provider: Some(Arc::clone(&provider)), ..Setup::on(engine) };
+        test(TestHub::start(setup).await, provider).await;
     }
 }
 

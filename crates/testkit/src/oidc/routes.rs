@@ -138,11 +138,12 @@ async fn token(State(shared): Provider, headers: HeaderMap, Form(form): Form<Fie
     }
     let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
     let mut state = shared.state();
+    let checks_verifier = state.checks_verifier;
     let grant = state.codes.remove(field("code")).filter(|grant| {
         let challenge = base64url(sha256(field("code_verifier").as_bytes()));
         field("grant_type") == "authorization_code"
             && grant.redirect_uri == field("redirect_uri")
-            && grant.challenge == challenge
+            && (grant.challenge == challenge || !checks_verifier)
     });
     match grant {
         Some(grant) => Json(answer(&shared.url, &mut state, &grant)).into_response(),

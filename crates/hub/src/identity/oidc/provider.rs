@@ -17,6 +17,7 @@ use super::fetch::{Http, Trouble};
 use super::jws::{JwsRefusal, Keys, Verified};
 use super::metadata::{ClientProof, Metadata};
 use super::{ClientSecret, Settings};
+use crate::clock::Clock;
 
 /// How long what the provider publishes is believed. A key it withdraws opens nothing after this.
 const KNOWN_FOR: Duration = Duration::from_secs(3600);
@@ -107,8 +108,9 @@ impl Provider {
     }
 
     /// What it publishes, from memory if that is fresh. One asks, others wait for the answer.
-    pub(crate) async fn find(&self, now: Timestamp) -> Result<Found, Trouble> {
+    pub(crate) async fn find(&self, clock: &dyn Clock) -> Result<Found, Trouble> {
         let mut known = self.known.lock().await;
+        let now = clock.now();
         if let Some(found) = known.found.as_ref().filter(|found| now.since(found.at) < KNOWN_FOR) {
             return Ok(found.clone());
         }
@@ -121,7 +123,8 @@ impl Provider {
                 Ok(found)
             }
             Err(trouble) => {
-                known.failed_at = Some(now);
+                // Not when it was asked: it may have taken long to say nothing.
+                known.failed_at = Some(clock.now());
                 note(&trouble.clone().into());
                 Err(trouble)
             }
@@ -188,18 +191,18 @@ impl Provider {
         found: &Found,
         coming: &Coming<'_>,
         flow: &OidcFlow,
-        now: impl Fn() -> Timestamp,
+        clock: &dyn Clock,
     ) -> Result<Claims, Unproven> {
         self.check_issuer(found, coming.issuer)?;
         let answer = self.exchange(&found.metadata, coming, &flow.verifier).await;
         let answer = answer.inspect_err(note)?;
         let token = answer["id_token"].as_str().ok_or_else(|| refused("the provider sent no ID token"))?;
-        let verified = self.verified(found, token, now()).await.inspect_err(note)?;
+        let verified = self.verified(found, token, clock.now()).await.inspect_err(note)?;
         let expected = Expected {
             issuer: self.settings.issuer.as_str(),
             client_id: &self.settings.client_id,
             nonce: &flow.nonce,
-            now: now(),
+            now: clock.now(),
         };
         let claims = check(&verified.claims, &expected).map_err(|why| Unproven::Refused(why.to_string()))?;
         let hash = answer["access_token"].as_str().map(|token| verified.half_hash(token));
