@@ -25,7 +25,7 @@ pub use keys::Signing;
 
 /// Who the hub is to the provider; the colon must not end up in the wrong half of a header.
 pub const CLIENT_ID: &str = "hub:test";
-const CLIENT_SECRET: &str = "a secret: with % and + in it";
+const CLIENT_SECRET: &str = "SecretOfTheHubAtTheProvider0123:%+/ &=";
 
 /// Who is logged in at the provider.
 #[derive(Clone, Debug)]

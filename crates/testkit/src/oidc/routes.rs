@@ -17,6 +17,8 @@ use futures_util::stream;
 use reqwest::Url;
 use serde_json::{Value, json};
 
+use crate::watch;
+
 use super::{CLIENT_ID, CLIENT_SECRET, Conduct, Endpoint, Person, Shared, State as Doing, base64url};
 
 /// How long a token lives.
@@ -119,6 +121,7 @@ async fn authorize(State(shared): Provider, Query(asked): Query<Fields>) -> Resp
         None => drop(back.query_pairs_mut().append_pair("error", "access_denied")),
         Some(person) => {
             let code = base64url(hub::ids::random::<32>().expect("randomness"));
+            watch::secret(&code);
             back.query_pairs_mut().append_pair("code", &code);
             let (challenge, nonce) = (field("code_challenge"), field("nonce"));
             let grant = Grant { person, redirect_uri: field("redirect_uri"), challenge, nonce };
@@ -137,6 +140,7 @@ async fn token(State(shared): Provider, headers: HeaderMap, Form(form): Form<Fie
         return no(StatusCode::UNAUTHORIZED, "invalid_client");
     }
     let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
+    watch::secret(field("code_verifier"));
     let mut state = shared.state();
     let checks_verifier = state.checks_verifier;
     let grant = state.codes.remove(field("code")).filter(|grant| {
@@ -173,6 +177,7 @@ fn is_the_hub(shared: &Shared, headers: &HeaderMap, form: &Fields) -> bool {
 fn answer(url: &str, state: &mut Doing, grant: &Grant) -> Value {
     let now = state.clock.now().micros() / 1_000_000;
     let access = base64url(hub::ids::random::<32>().expect("randomness"));
+    watch::secret(&access);
     let hash = sha256(access.as_bytes());
     let mut claims = json!({
         "iss": url,
@@ -192,5 +197,6 @@ fn answer(url: &str, state: &mut Doing, grant: &Grant) -> Value {
         alter(&mut claims);
     }
     let token = state.keys.token(state.signing, &claims);
+    watch::secret(&token);
     json!({"access_token": access, "token_type": "Bearer", "expires_in": LASTS_SECONDS, "id_token": token})
 }
