@@ -1,4 +1,5 @@
-//! Whether anybody is, or ever was, an account: its credentials, and what is left of those that are gone.
+//! Whether anybody is, or ever was, an account: its credentials, and what is left of those that are gone. Keys and
+//! passwords stay; logins are forgotten, and whoever disconnects an identity had one.
 
 use domain::accounts::Account;
 use domain::{Id, Timestamp};
@@ -19,11 +20,7 @@ statement!(
                    OR EXISTS (SELECT 1 FROM enrolments WHERE account_id = $1) AS any_row"
 );
 statement!(
-    KEEP = "INSERT INTO enrolments (account_id, created_at, updated_at) VALUES ($1, $2, $2) \
-            ON CONFLICT (account_id) DO NOTHING"
-);
-statement!(
-    KEEP_OF_LOGINS = "INSERT INTO enrolments (account_id, created_at, updated_at) \
+    KEEP = "INSERT INTO enrolments (account_id, created_at, updated_at) \
                       SELECT account_id, MIN(created_at), MIN(created_at) FROM login_sessions WHERE expires_at < $1 \
                       GROUP BY account_id ON CONFLICT (account_id) DO NOTHING"
 );
@@ -33,12 +30,7 @@ pub async fn any_of(tx: &mut Tx, account: Id<Account>) -> Result<bool> {
     Ok(tx.one(&ANY_OF, args![account]).await?.any_row)
 }
 
-/// Remembers the account of a credential that is about to go.
-pub async fn keep(tx: &mut Tx, account: Id<Account>, now: Timestamp) -> Result<()> {
-    tx.exec(&KEEP, args![account, now]).await.map(drop)
-}
-
 /// Remembers the accounts of logins that expired before this time and are about to be forgotten.
-pub async fn keep_of_logins(tx: &mut Tx, before: Timestamp) -> Result<()> {
-    tx.exec(&KEEP_OF_LOGINS, args![before]).await.map(drop)
+pub async fn keep(tx: &mut Tx, before: Timestamp) -> Result<()> {
+    tx.exec(&KEEP, args![before]).await.map(drop)
 }

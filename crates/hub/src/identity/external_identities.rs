@@ -139,7 +139,6 @@ async fn disconnect_unit(tx: &mut Tx, change: &Act<Id<ExternalIdentity>>) -> Res
     change.confirm(tx, Capability::AccountsWrite).await?;
     let identity = identity.ok_or(HubError::NotFound("connection of your account"))?;
     external_identities::delete(tx, &identity).await?;
-    enrolments::keep(tx, account, change.now).await?;
     let kept = change.caller.credential.login().map(|login| login.id);
     let ended = login_sessions::end_all(tx, account, kept, change.now).await?;
     device_logins::void(tx, account, change.now).await?;

@@ -278,7 +278,7 @@ pub(crate) async fn forget_old(hub: &Hub) -> Result<u64, HubError> {
     let forgotten = hub.records.write(now, |tx, &now| {
         Box::pin(async move {
             let before = now.minus(KEPT_AFTER_EXPIRY);
-            enrolments::keep_of_logins(tx, before).await?;
+            enrolments::keep(tx, before).await?;
             let logins = login_sessions::forget(tx, before).await?;
             let links = login_links::forget(tx, before).await?;
             let devices = device_logins::forget(tx, before).await?;

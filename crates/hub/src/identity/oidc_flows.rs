@@ -165,7 +165,7 @@ pub async fn come_back(hub: &Hub, returned: &Returned, origin: &Origin) -> Resul
 }
 
 const NOT_THIS_BROWSER: HubError = HubError::Expired(
-    "this sign-in took longer than 10 minutes, was finished already, or began in another browser; begin again",
+    "nobody was signed in: this took longer than 10 minutes, was finished already, or began in another browser",
 );
 
 /// Ends the flow, if this is the browser that was sent.
@@ -209,7 +209,7 @@ async fn arrive(
         None => log_in(hub, flow, named, origin).await,
         Some(account) => {
             let connected = connect(hub, account, returned, named, origin).await;
-            if let Err(refusal) = &connected {
+            if let Err(refusal @ (HubError::Unauthenticated(_) | HubError::Conflict(_))) = &connected {
                 note(hub, flow, None, &refusal.to_string(), origin).await?;
             }
             connected

@@ -27,7 +27,7 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("device_logins::USE", "the program's own row, by id"),
     ("device_logins::VOID", "an account's own, wherever"),
     ("enrolments::ANY_OF", "a credential anywhere is a credential of the account"),
-    ("enrolments::KEEP_OF_LOGINS", "the hub forgets everybody's old logins"),
+    ("enrolments::KEEP", "the hub forgets everybody's old logins"),
     ("events::ANY_UNNUMBERED", "there is one log, and one sequence over all of it"),
     ("events::FORGET_INSTANCE", "the instance's own events"),
     ("events::HEAD", "there is one log, and one sequence over all of it"),

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::form::Filled;
-use super::{host, lead_to, minute, oidc, page};
+use super::{host, lead_to, minute, oidc, page, program};
 use crate::App;
 use crate::browser::Cookie;
 use crate::extract::{Asked, Who};
@@ -48,6 +48,7 @@ struct AccountPage<'a> {
 
 struct Login {
     id: Uuid,
+    program: String,
     user_agent: String,
     method: &'static str,
     ip: String,
@@ -242,7 +243,8 @@ fn login(seen: &Seen, caller: &Caller, places: &[Organization]) -> Login {
     let elsewhere = elsewhere.filter(|place| place.id != caller.credential.organization.id);
     Login {
         id: login.id.raw(),
-        user_agent: login.user_agent.clone().unwrap_or_else(|| "Unknown program".to_owned()),
+        program: login.user_agent.as_deref().map_or("Unknown program".to_owned(), program::named),
+        user_agent: login.user_agent.clone().unwrap_or_default(),
         method: match login.method {
             LoginMethod::Password => "Password",
             LoginMethod::Link => "One-time link",

@@ -12,6 +12,7 @@ pub(crate) mod login;
 mod next;
 pub(crate) mod oidc;
 pub(crate) mod once;
+mod program;
 
 use askama::Template;
 use axum::body::Body;
