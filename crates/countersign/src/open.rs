@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use hub::clock::{Clock, SystemClock};
 use hub::identity::bootstrap::{HandedOver, bootstrap};
+use hub::identity::oidc::Provider;
 use hub::identity::operator::Operator;
 use hub::ids::SystemIds;
 use hub::keys::HubKeys;
@@ -48,6 +49,7 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
         anonymous_rate_limit: ANONYMOUS_RATE_LIMIT,
         blob_quota_bytes: BLOB_QUOTA_BYTES,
         keys,
+        oidc: config.oidc.clone().map(Provider::new).transpose()?,
     };
     let hub = Hub::new(records, clock, Arc::new(SystemIds), hub_config);
     if hub.records.engine() == Engine::Postgres {

@@ -94,6 +94,9 @@ pub enum HubError {
         /// And all around it.
         review_hash: String,
     },
+    /// The provider of logins could not be reached, or did not answer as it must.
+    #[error("{0} could not be reached; nobody was signed in. Try again in a moment, or sign in another way")]
+    ProviderUnavailable(String),
     /// The log no longer goes back that far.
     #[error("events up to {} are gone", oldest_seq - 1)]
     EventsGone {

@@ -67,6 +67,7 @@ pub use records::tasks::Filter as TaskFilter;
 use clock::Clock;
 use identity::attempts::Attempts;
 use identity::credential::Credential;
+use identity::oidc::Provider;
 use identity::passwords::Hashing;
 use ids::Ids;
 use keys::HubKeys;
@@ -109,6 +110,8 @@ pub struct Config {
     pub blob_quota_bytes: i64,
     /// The hub's own keys.
     pub keys: HubKeys,
+    /// Where people may log in besides here.
+    pub oidc: Option<Provider>,
 }
 
 /// What is shared in this process.
@@ -173,11 +176,12 @@ impl Hub {
         Moment { epoch, now, max_age: (!is_alone).then_some(SHARED_CACHE_AGE_MAX) }
     }
 
-    /// Starts the background work: sequencer, sealer, jobs.
+    /// Starts the background work: sequencer, sealer, jobs, a first look at the provider of logins.
     pub fn start(&self) {
         events::feed::start(self);
         audit::sealer::start(self);
         jobs::runner::start(self);
+        identity::oidc_flows::get_ready(self);
     }
 
     /// Ends the background work, seals what is not yet sealed, closes the records.

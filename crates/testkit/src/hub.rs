@@ -26,6 +26,7 @@ use server::Options;
 use tokio::net::TcpListener;
 
 use crate::clock::TestClock;
+use crate::oidc::OidcProvider;
 use crate::postgres::Postgres;
 use crate::watch::{self, Data};
 
@@ -40,13 +41,15 @@ pub struct Setup {
     pub rate_limit: u32,
     /// Requests a minute and address before login; 0 = no limit.
     pub anonymous_rate_limit: u32,
+    /// Where people may log in besides here.
+    pub provider: Option<Arc<OidcProvider>>,
 }
 
 impl Setup {
     /// No limits, so that a test may hurry.
     #[must_use]
     pub fn on(engine: Engine) -> Self {
-        Self { engine, rate_limit: 0, anonymous_rate_limit: 0 }
+        Self { engine, rate_limit: 0, anonymous_rate_limit: 0, provider: None }
     }
 }
 
@@ -85,6 +88,9 @@ impl TestHub {
             Engine::Postgres => Some(Postgres::shared().fresh_database()),
         };
         watch::listen();
+        if let Some(provider) = &setup.provider {
+            provider.set_clock(Arc::clone(&clock) as Arc<dyn Clock>);
+        }
         let records = migrated(database_url.as_deref(), data.path(), &*clock).await;
         let hub = assemble(records, &setup, data.path(), &clock).await;
         let handed =
@@ -222,6 +228,7 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
         anonymous_rate_limit: setup.anonymous_rate_limit,
         blob_quota_bytes: 1 << 30,
         keys,
+        oidc: setup.provider.as_ref().map(|provider| provider.client()),
     };
     Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }

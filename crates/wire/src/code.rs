@@ -74,6 +74,8 @@ pub enum Code {
     Overloaded,
     /// The database cannot be reached.
     RecordsUnavailable,
+    /// The provider of logins cannot be reached.
+    ProviderUnavailable,
     /// Saved or not: nobody can say.
     OutcomeUnknown,
     /// Starting, stopping, or a dependency is missing.

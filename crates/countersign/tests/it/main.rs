@@ -24,6 +24,7 @@ mod help;
 mod killed;
 mod logins;
 mod nouns;
+mod oidc;
 mod outage;
 mod people;
 mod policies;

@@ -238,6 +238,13 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/RECORDS_UNAVAILABLE.md"),
     },
     About {
+        code: Code::ProviderUnavailable,
+        name: "PROVIDER_UNAVAILABLE",
+        status: 503,
+        title: "The provider of logins cannot be reached",
+        page: include_str!("../../../../docs/errors/PROVIDER_UNAVAILABLE.md"),
+    },
+    About {
         code: Code::OutcomeUnknown,
         name: "OUTCOME_UNKNOWN",
         status: 503,
