@@ -1,6 +1,5 @@
 //! Logging in and out, and the logins one has.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
@@ -15,6 +14,7 @@ use wire::{LogIn, LoggedIn, LoginSession, Organization, Page, PageQuery, SwitchO
 use super::me;
 use super::page::{List, limits};
 use crate::extract::{Asked, Input, NoInput, PathId, Stranger, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 use crate::{App, browser};
 
