@@ -12,6 +12,7 @@ mod idempotency;
 mod instances;
 mod jobs;
 mod many;
+mod member_names;
 mod migrations;
 mod outage;
 mod people;

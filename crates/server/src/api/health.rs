@@ -1,12 +1,12 @@
 //! Whether the hub lives, can work, and how it does.
 
-use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use wire::{Check, Code, Ready};
 
 use crate::guard::Trusted;
+use crate::json::Json;
 use crate::problem::{Problem, internal};
 use crate::{App, telemetry};
 

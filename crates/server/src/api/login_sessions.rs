@@ -1,6 +1,5 @@
 //! Logging in and out, and the logins one has.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
@@ -17,6 +16,7 @@ use super::page::{List, limits};
 use crate::App;
 use crate::browser::Cookie;
 use crate::extract::{Asked, Input, NoInput, PathId, Stranger, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Logs in with a password. The token is in the cookie and nowhere else.

@@ -26,12 +26,13 @@ pub(crate) mod task_revisions;
 pub(crate) mod tasks;
 pub(crate) mod workspaces;
 
-use axum::Json;
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use hub::idempotency::{Answer, Outcome};
+
+use crate::json::Json;
 
 /// An answer that can be kept for repeated requests.
 fn answer<T: serde::Serialize>(status: StatusCode, location: Option<String>, body: &T) -> Answer {
