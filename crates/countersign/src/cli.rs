@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use crate::commands::{
     account, admin, agents, audit, backup, config_check, events, key, login, logout, man, me, migrate, org,
-    projects, restore, serve, settings,
+    projects, restore, serve, settings, tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -59,6 +59,9 @@ enum Command {
     /// Projects and their workspaces
     #[command(after_help = projects::EXAMPLES)]
     Project(projects::Projects),
+    /// Tasks: propose, list, show, talk about, compare, delete
+    #[command(after_help = tasks::EXAMPLES)]
+    Task(tasks::Tasks),
     /// Agents and their keys
     #[command(after_help = agents::EXAMPLES)]
     Agent(agents::Agents),
@@ -205,6 +208,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Key(key) => key::run(key),
         Command::Settings(settings) => settings::run(settings),
         Command::Project(projects) => projects::run(projects),
+        Command::Task(tasks) => tasks::run(tasks),
         Command::Agent(agents) => agents::run(agents),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),

@@ -38,6 +38,8 @@ mod secrets;
 mod settings;
 mod support;
 mod tampering;
+mod task_graph;
+mod tasks;
 mod tenants;
 mod workspaces;
 mod world;

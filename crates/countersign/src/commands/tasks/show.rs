@@ -1,0 +1,124 @@
+//! A task as a person reads it before deciding about it.
+
+use std::fmt::Write as _;
+use std::io::{Write, stdout};
+
+use domain::rendering::{plain, render};
+use serde::Serialize;
+use serde_json::Value;
+use wire::{Diff, Task};
+
+use crate::exit::Exit;
+use crate::terminal::write_json;
+
+/// A word as it is written on the wire.
+pub(super) fn word(value: &impl Serialize) -> String {
+    let written = serde_json::to_value(value).ok();
+    written.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+pub(super) fn task(task: &Task, json: bool) -> anyhow::Result<Exit> {
+    if json {
+        write_json(&mut stdout(), task)?;
+    } else {
+        write!(stdout(), "{}", whole(task))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn diff(diff: &Diff, json: bool) -> anyhow::Result<Exit> {
+    if json {
+        write_json(&mut stdout(), diff)?;
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    for change in &diff.changes {
+        let side =
+            |value: &Option<Value>| value.as_ref().map_or("(nothing)".to_owned(), |value| render(value).text);
+        let (from, to) = (side(&change.from), side(&change.to));
+        text += &format!("{}\n{}{}", plain(&change.pointer), marked("- ", &from), marked("+ ", &to));
+    }
+    if diff.changes.is_empty() {
+        text = format!("revisions {} and {} do the same\n", diff.from, diff.to);
+    }
+    write!(stdout(), "{text}")?;
+    Ok(Exit::Done)
+}
+
+fn marked(mark: &str, text: &str) -> String {
+    text.lines().map(|line| format!("  {mark}{line}\n")).collect()
+}
+
+/// Nothing is cut off, and nothing in it is invisible.
+fn whole(task: &Task) -> String {
+    let optional = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let state = format!("{} ({})", word(&task.state), word(&task.status));
+    let risk = task.risk.score.map_or_else(String::new, |score| format!(" {score}"));
+    let waits: Vec<String> =
+        task.blocked_by.iter().map(|by| format!("{} ({})", by.task_id, word(&by.state))).collect();
+    let lines = [
+        ("task", task.id.to_string()),
+        ("state", state),
+        ("risk", format!("{}{risk}", task.risk.level)),
+        ("author", plain(&task.metadata.author_name)),
+        ("team", optional(task.metadata.team.as_deref().map(plain))),
+        ("ticket", optional(task.metadata.ticket_ref.as_deref().map(plain))),
+        ("tags", task.metadata.tags.iter().map(|tag| plain(tag)).collect::<Vec<_>>().join(", ")),
+        ("project", task.project_id.to_string()),
+        ("slug", optional(task.slug.clone())),
+        ("path", optional(task.path.clone())),
+        ("assignee", optional(task.assignee.map(|id| id.to_string()))),
+        ("due", optional(task.due_at.clone())),
+        ("waits for", waits.join(", ")),
+        ("revision", task.revision.to_string()),
+        ("hash", task.content_hash.clone()),
+        ("created", task.metadata.created_at.clone()),
+        ("updated", task.metadata.updated_at.clone()),
+    ];
+    let mut text: String = lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect();
+    section(&mut text, "config", &task.config);
+    if let Some(preview) = &task.preview {
+        let whose = if preview["made_by"] == "hub" { "preview" } else { "preview (the author says)" };
+        section(&mut text, whose, preview);
+    }
+    for factor in task.risk.factors.iter().flatten() {
+        let line = format!("{:>6.2} {} {}", factor.contribution, factor.name, plain(&factor.reason));
+        text += &format!("\nrisk {line}");
+    }
+    text + "\n"
+}
+
+fn section(text: &mut String, name: &str, value: &Value) {
+    let rendering = render(value);
+    // Writing to a string cannot fail.
+    let _written = write!(text, "\n{name}\n{}\n", rendering.text);
+    for mark in &rendering.marks {
+        let _written = writeln!(text, "! {name}{} {}", plain(&mark.pointer), mark.warning.words());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reviewer_is_warned_of_what_hides() {
+        let mut text = String::new();
+        section(
+            &mut text,
+            "config",
+            &json!({"description": "safe\u{202e}", "parameters": {"host": "p\u{430}y"}}),
+        );
+        assert!(text.contains(r#""description": "safe\u202e""#), "{text}");
+        assert!(text.contains("! config/description holds characters that change the direction"), "{text}");
+        assert!(text.contains("! config/parameters/host mixes letters"), "{text}");
+        assert!(!text.contains('\u{202e}'));
+    }
+
+    #[test]
+    fn words_are_those_of_the_wire() {
+        assert_eq!(word(&wire::TaskStatus::InProgress), "in-progress");
+    }
+}
