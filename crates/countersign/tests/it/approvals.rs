@@ -85,7 +85,7 @@ async fn reviews(kind: Kind) {
         .assert_refused(3, &["NOT_YOUR_REVIEW"]);
     ada.run(&["task", "watch", &task, "--timeout", "1"]).assert_refused(4, &["has not ended"]);
     rob.run(&["approval", "acknowledge", &request]).done();
-    let watch = ada.start(&["task", "watch", &task]);
+    let mut watch = ada.start(&["task", "watch", &task]);
     let yes = ["approval", "approve", &request, "--content-hash", content, "--review-hash", review];
     assert_eq!(rob.json(&yes)["status"], "APPROVED");
     assert_eq!(watch.ended(PATIENCE).done(), format!("task {task} is APPROVED (quorum)\n"));

@@ -125,7 +125,7 @@ async fn an_answer_is_about_what_was_read() {
             (json!({"content_hash": "x".repeat(71)}), "/content_hash"),
             (json!({"content_hash": other, "review_hash": "x".repeat(71)}), "/review_hash"),
             (json!({"content_hash": other, "reason": ""}), "/reason"),
-            (json!({}), "/content_hash"),
+            (json!({}), ""),
         ] {
             let problem = refused(post(&hub, &rob, &path, &body), 422, "VALIDATION_FAILED").await;
             assert_eq!(pointers(&problem), [pointer], "{body}");
