@@ -8,6 +8,7 @@
 
 mod accounts;
 mod agents;
+mod approvals;
 mod audit;
 mod error;
 mod events;

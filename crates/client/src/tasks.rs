@@ -1,12 +1,15 @@
 //! Tasks, their revisions and what is said about them.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use uuid::Uuid;
 use wire::{
     AttachPreview, AuditRow, Comment, CreateComment, CreateTask, Diff, DiffQuery, Page, PageQuery, Revision,
-    RevisionSummary, Task, TasksQuery, UpdateTask,
+    RevisionSummary, Task, TaskQuery, TasksQuery, UpdateTask,
 };
 
+use crate::transport::ANSWER_TIMEOUT;
 use crate::{Client, ClientError};
 
 impl Client {
@@ -18,6 +21,14 @@ impl Client {
     /// One task.
     pub async fn task(&self, id: Uuid) -> Result<Task, ClientError> {
         self.get(&format!("/tasks/{id}")).await
+    }
+
+    /// One task, once it is neither SUBMITTED nor REVIEWING, or as it is when the wait ends.
+    pub async fn watch_task(&self, id: Uuid, wait_seconds: u32) -> Result<Task, ClientError> {
+        let query = TaskQuery { wait_seconds: Some(wait_seconds) };
+        let wait = Duration::from_secs(u64::from(wait_seconds));
+        let request = self.api(Method::GET, &format!("/tasks/{id}")).query(&query);
+        self.answer(request.timeout(ANSWER_TIMEOUT + wait)).await
     }
 
     /// Proposes a task.

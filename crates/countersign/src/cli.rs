@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, audit, backup, config_check, events, key, login, logout, man, me, migrate, org,
-    policies, projects, resource_catalogue, restore, serve, settings, tasks,
+    account, admin, agents, approvals, audit, backup, config_check, events, key, login, logout, man, me,
+    migrate, org, policies, projects, resource_catalogue, restore, serve, settings, tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -59,9 +59,12 @@ enum Command {
     /// Projects and their workspaces
     #[command(after_help = projects::EXAMPLES)]
     Project(projects::Projects),
-    /// Tasks: propose, list, show, talk about, compare, delete
+    /// Tasks: propose, hand in, list, show, talk about, compare, watch, cancel
     #[command(after_help = tasks::EXAMPLES)]
     Task(tasks::Tasks),
+    /// Requests to reviewers: list, show, approve, reject, request changes
+    #[command(after_help = approvals::EXAMPLES)]
+    Approval(approvals::Approvals),
     /// Agents and their keys
     #[command(after_help = agents::EXAMPLES)]
     Agent(agents::Agents),
@@ -215,6 +218,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Settings(settings) => settings::run(settings),
         Command::Project(projects) => projects::run(projects),
         Command::Task(tasks) => tasks::run(tasks),
+        Command::Approval(approvals) => approvals::run(approvals),
         Command::Agent(agents) => agents::run(agents),
         Command::Policy(policies) => policies::run(policies),
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),

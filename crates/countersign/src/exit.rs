@@ -50,7 +50,13 @@ impl From<&ClientError> for Exit {
             ClientError::Unreachable { .. } => Self::Unreachable,
             ClientError::Protocol(_) => Self::Failed,
             ClientError::Problem(problem) => match problem.known_code() {
-                Some(Code::Unauthenticated | Code::Forbidden | Code::AccessDenied) => Self::Refused,
+                Some(
+                    Code::Unauthenticated
+                    | Code::Forbidden
+                    | Code::AccessDenied
+                    | Code::NotYourReview
+                    | Code::SelfApproval,
+                ) => Self::Refused,
                 Some(Code::RequestTimeout) => Self::TimedOut,
                 // A newer hub may refuse with a code of its own.
                 None if matches!(problem.status, 401 | 403) => Self::Refused,
@@ -87,7 +93,7 @@ mod tests {
     #[test]
     fn each_error_has_its_number() {
         let mut unknown = Problem::new(Code::Forbidden, "no");
-        unknown.code = "SELF_APPROVAL".to_owned();
+        unknown.code = "NOT_ON_SUNDAYS".to_owned();
         let cases = [
             (ClientError::Setup(String::new()), Exit::Usage),
             (ClientError::Unreachable { url: String::new(), source: "no".into() }, Exit::Unreachable),
@@ -95,6 +101,8 @@ mod tests {
             (problem(Code::Unauthenticated), Exit::Refused),
             (problem(Code::Forbidden), Exit::Refused),
             (problem(Code::AccessDenied), Exit::Refused),
+            (problem(Code::SelfApproval), Exit::Refused),
+            (problem(Code::NotYourReview), Exit::Refused),
             (ClientError::Problem(Box::new(unknown)), Exit::Refused),
             (problem(Code::RequestTimeout), Exit::TimedOut),
             (problem(Code::NotFound), Exit::Failed),

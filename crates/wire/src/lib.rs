@@ -62,5 +62,6 @@ pub use projects::{
 pub use settings::Settings;
 pub use tasks::{
     AttachPreview, BlockedBy, Comment, CreateComment, CreateTask, Diff, DiffQuery, Difference, Revision,
-    RevisionSummary, RiskFactor, Task, TaskMetadata, TaskRisk, TaskState, TaskStatus, TasksQuery, UpdateTask,
+    RevisionSummary, RiskFactor, Task, TaskMetadata, TaskQuery, TaskRisk, TaskState, TaskStatus, TasksQuery,
+    UpdateTask,
 };

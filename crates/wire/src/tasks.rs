@@ -7,6 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::approvals::Review;
+use crate::events::WAIT_SECONDS_MAX;
 use crate::page::{CURSOR_CHARS_MAX, LIMIT_MAX};
 use crate::patch::{not_null, present};
 
@@ -368,6 +369,18 @@ pub struct TasksQuery {
     #[garde(inner(length(bytes, min = 1, max = CURSOR_CHARS_MAX)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+}
+
+/// How to look at a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TaskQuery {
+    /// Wait this long for the task to leave SUBMITTED and REVIEWING before answering.
+    #[garde(inner(range(max = WAIT_SECONDS_MAX)))]
+    #[param(maximum = 50)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_seconds: Option<u32>,
 }
 
 /// A remark about a task.

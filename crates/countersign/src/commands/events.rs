@@ -95,7 +95,7 @@ async fn follow(command: &Events, client: &Client) -> anyhow::Result<Exit> {
 }
 
 /// A hub that is restarted or busy comes back; a refusal stays one.
-fn is_passing(error: &ClientError) -> bool {
+pub(super) fn is_passing(error: &ClientError) -> bool {
     match error {
         ClientError::Unreachable { .. } => true,
         ClientError::Problem(problem) => problem.status >= 500 || problem.status == 429,

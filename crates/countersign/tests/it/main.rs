@@ -13,6 +13,7 @@
     reason = "a test that cannot go on must fail, where it stands"
 )]
 
+mod approvals;
 mod audit_export;
 mod audit_tampered;
 mod backup;

@@ -16,6 +16,7 @@ mod resubmit;
 mod revisions;
 pub(crate) mod risk;
 mod submit;
+mod watch;
 mod withdraw;
 
 use domain::Id;
@@ -38,6 +39,7 @@ pub(crate) use provenance::behind;
 pub use resubmit::resubmit;
 pub use revisions::{difference, get_revision, list_revisions};
 pub use submit::submit;
+pub use watch::watch;
 pub use withdraw::withdraw;
 
 use crate::act::Act;

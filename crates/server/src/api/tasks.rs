@@ -1,5 +1,7 @@
 //! Tasks.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -16,7 +18,7 @@ use hub::idempotency::Answer;
 use hub::tasks::{self, NewTask, Seen};
 use hub::{AuditFilter, Caller, TaskFilter};
 use serde_json::json;
-use wire::{AttachPreview, AuditRow, CreateTask, Page, PageQuery, Task, TasksQuery, UpdateTask};
+use wire::{AttachPreview, AuditRow, CreateTask, Page, PageQuery, Task, TaskQuery, TasksQuery, UpdateTask};
 
 use super::page::{List, limits};
 use super::{answer, made, versioned};
@@ -142,15 +144,20 @@ fn due_at(text: &str) -> Result<Timestamp, Problem> {
 
 /// One task.
 #[utoipa::path(get, path = "/api/v1/tasks/{id}", operation_id = "get_task",
-    tag = "tasks", params(("id" = uuid::Uuid, Path)),
+    tag = "tasks", params(("id" = uuid::Uuid, Path), TaskQuery),
     responses((status = 200, description = "The task, with `ETag`", body = Task),
               (status = 404, description = "No such task", body = wire::Problem)))]
 pub(crate) async fn get(
     State(app): State<App>,
     Who(caller): Who,
     id: PathId,
+    Asked(query): Asked<TaskQuery>,
 ) -> Result<impl IntoResponse, Problem> {
-    Ok(tagged(&tasks::get(&app.hub, &caller, id.id()).await?))
+    let seen = match query.wait_seconds.unwrap_or(0) {
+        0 => tasks::get(&app.hub, &caller, id.id()).await?,
+        seconds => tasks::watch(&app.hub, &caller, id.id(), Duration::from_secs(seconds.into())).await?,
+    };
+    Ok(tagged(&seen))
 }
 
 /// Changes a task. Under review a change of what reviewers decide about begins the review anew.

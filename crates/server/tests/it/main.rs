@@ -8,6 +8,7 @@
 mod accounts;
 mod agent_keys;
 mod agents;
+mod approvals;
 mod audit;
 mod backdoor;
 mod bodies;

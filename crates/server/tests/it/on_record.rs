@@ -13,6 +13,7 @@ const UNRECORDED: &[(&str, &str)] = &[
     ("POST /api/v1/agents/{id}/heartbeat", "that it lives is no decision, and comes every few seconds"),
     ("POST /api/v1/auth/device", "nobody has answered the program yet; whoever does is on record"),
     ("POST /api/v1/agents/{id}/resume", "it was not draining, so nothing changes"),
+    ("POST /api/v1/tasks/{id}/join-review", "whoever was asked has a request already, so nothing changes"),
     ("POST /api/v1/audit/verification", "a check changes nothing"),
 ];
 

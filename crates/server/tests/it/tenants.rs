@@ -312,6 +312,9 @@ async fn nothing_of_another_tenant_is_in_any_answer() {
             "$project",
             "$workspace",
             "$agent",
+            "$task",
+            "$reviewed",
+            "$approval",
         ] {
             values.push(("id", theirs.things.get(kind).await));
         }

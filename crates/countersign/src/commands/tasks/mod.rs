@@ -1,7 +1,9 @@
 //! `countersign task`: proposing changes, and looking at what was proposed.
 
 mod create;
-mod show;
+mod review;
+pub(super) mod show;
+mod verbs;
 
 use std::io::{Write, stdout};
 
@@ -20,6 +22,8 @@ Examples:
   countersign task create --type infrastructure --description 'Add an index' --resource database:prod-db-01
   countersign task create --file change.yaml --tag db
   countersign task list --state DRAFT --author me
+  countersign task submit 0197a000-0000-7000-8000-000000000000
+  countersign task watch 0197a000-0000-7000-8000-000000000000 && ./deploy
   countersign task show 0197a000-0000-7000-8000-000000000000";
 
 const LIST_EXAMPLES: &str = "\
@@ -66,6 +70,8 @@ enum Action {
     /// Show what is different between two revisions of a task
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(Diff),
+    #[command(flatten)]
+    Verb(verbs::Verb),
     /// Delete a draft that no task waits for
     #[command(after_help = DELETE_EXAMPLES)]
     Delete(One),
@@ -211,6 +217,7 @@ pub(crate) fn run(command: Tasks) -> anyhow::Result<Exit> {
                 let found = diff.client.client()?.diff_task(diff.task, &query).await?;
                 show::diff(&found, diff.client.json)
             }
+            Action::Verb(verb) => verbs::run(verb).await,
             Action::Delete(one) => {
                 one.client.client()?.delete_task(one.task).await?;
                 done(one.client.json, &format!("deleted task {}", one.task))

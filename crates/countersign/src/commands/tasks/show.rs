@@ -8,13 +8,20 @@ use serde::Serialize;
 use serde_json::Value;
 use wire::{Diff, Task};
 
+use super::review;
 use crate::exit::Exit;
 use crate::terminal::write_json;
 
 /// A word as it is written on the wire.
-pub(super) fn word(value: &impl Serialize) -> String {
+pub(in super::super) fn word(value: &impl Serialize) -> String {
     let written = serde_json::to_value(value).ok();
     written.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Text that stays on its line, so that nobody writes a line of their own below it.
+pub(in super::super) fn one_line(text: &str) -> String {
+    // Backslashes are doubled already, so this stands for a line break and nothing else.
+    plain(text).replace('\n', "\\n")
 }
 
 pub(super) fn task(task: &Task, json: bool) -> anyhow::Result<Exit> {
@@ -36,7 +43,7 @@ pub(super) fn diff(diff: &Diff, json: bool) -> anyhow::Result<Exit> {
         let side =
             |value: &Option<Value>| value.as_ref().map_or("(nothing)".to_owned(), |value| render(value).text);
         let (from, to) = (side(&change.from), side(&change.to));
-        text += &format!("{}\n{}{}", plain(&change.pointer), marked("- ", &from), marked("+ ", &to));
+        text += &format!("{}\n{}{}", one_line(&change.pointer), marked("- ", &from), marked("+ ", &to));
     }
     if diff.changes.is_empty() {
         text = format!("revisions {} and {} do the same\n", diff.from, diff.to);
@@ -50,7 +57,7 @@ fn marked(mark: &str, text: &str) -> String {
 }
 
 /// Nothing is cut off, and nothing in it is invisible.
-fn whole(task: &Task) -> String {
+pub(in super::super) fn whole(task: &Task) -> String {
     let optional = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let state = format!("{} ({})", word(&task.state), word(&task.status));
     let risk = task.risk.score.map_or_else(String::new, |score| format!(" {score}"));
@@ -60,13 +67,13 @@ fn whole(task: &Task) -> String {
         ("task", task.id.to_string()),
         ("state", state),
         ("risk", format!("{}{risk}", task.risk.level)),
-        ("author", plain(&task.metadata.author_name)),
-        ("team", optional(task.metadata.team.as_deref().map(plain))),
-        ("ticket", optional(task.metadata.ticket_ref.as_deref().map(plain))),
-        ("tags", task.metadata.tags.iter().map(|tag| plain(tag)).collect::<Vec<_>>().join(", ")),
+        ("author", one_line(&task.metadata.author_name)),
+        ("team", optional(task.metadata.team.as_deref().map(one_line))),
+        ("ticket", optional(task.metadata.ticket_ref.as_deref().map(one_line))),
+        ("tags", task.metadata.tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>().join(", ")),
         ("project", task.project_id.to_string()),
         ("slug", optional(task.slug.clone())),
-        ("path", optional(task.path.clone())),
+        ("path", optional(task.path.as_deref().map(one_line))),
         ("assignee", optional(task.assignee.map(|id| id.to_string()))),
         ("due", optional(task.due_at.clone())),
         ("waits for", waits.join(", ")),
@@ -82,10 +89,14 @@ fn whole(task: &Task) -> String {
         section(&mut text, whose, preview);
     }
     for factor in task.risk.factors.iter().flatten() {
-        let line = format!("{:>6.2} {} {}", factor.contribution, factor.name, plain(&factor.reason));
+        let line = format!("{:>6.2} {} {}", factor.contribution, factor.name, one_line(&factor.reason));
         text += &format!("\nrisk {line}");
     }
-    text + "\n"
+    text.push('\n');
+    if let Some(review) = &task.review {
+        text += &review::text(review);
+    }
+    text
 }
 
 fn section(text: &mut String, name: &str, value: &Value) {
@@ -93,7 +104,7 @@ fn section(text: &mut String, name: &str, value: &Value) {
     // Writing to a string cannot fail.
     let _written = write!(text, "\n{name}\n{}\n", rendering.text);
     for mark in &rendering.marks {
-        let _written = writeln!(text, "! {name}{} {}", plain(&mark.pointer), mark.warning.words());
+        let _written = writeln!(text, "! {name}{} {}", one_line(&mark.pointer), mark.warning.words());
     }
 }
 
@@ -115,6 +126,12 @@ mod tests {
         assert!(text.contains("! config/description holds characters that change the direction"), "{text}");
         assert!(text.contains("! config/parameters/host mixes letters"), "{text}");
         assert!(!text.contains('\u{202e}'));
+    }
+
+    #[test]
+    fn nobody_writes_a_line_of_their_own() {
+        assert_eq!(one_line("sre\nrisk       LOW"), "sre\\nrisk       LOW");
+        assert_eq!(one_line("a\\nb"), "a\\\\nb");
     }
 
     #[test]

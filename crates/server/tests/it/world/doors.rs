@@ -142,6 +142,8 @@ const AUTHORS_END: [u16; 9] = [401, 403, 403, 403, 204, 403, 204, 204, 404];
 const ADMINS_END: [u16; 9] = [401, 403, 403, 403, 403, 403, 204, 204, 404];
 /// Whoever it was sent to may, and for others it does not exist.
 const RECEIVER: [u16; 9] = [401, 403, 403, 404, 404, 404, 404, 200, 404];
+/// Whoever is asked may, and nobody for them; for others it does not exist.
+const ASKED: [u16; 9] = [401, 403, 403, 403, 403, 403, 403, 200, 404];
 
 pub(crate) const DOORS: &[Door] = &[
     door("GET", "/healthz", &[], "", OPEN),
@@ -374,6 +376,57 @@ pub(crate) const DOORS: &[Door] = &[
         r#"[{"pattern": "database:prod-*", "criticality": 90, "blast_radius": 20}]"#,
         ADMINS,
     ),
+    // Its author and admins.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/submit",
+        &["$task"],
+        "{}",
+        [401, 403, 403, 403, 403, 403, 202, 202, 404],
+    ),
+    door("POST", "/api/v1/tasks/{id}/cancel", &["$task"], r#"{"reason": "not needed"}"#, ADMINS_ONE),
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/resubmit",
+        &["$cancelled"],
+        r#"{"take_over_dependents": false}"#,
+        [401, 403, 403, 403, 403, 403, 201, 201, 404],
+    ),
+    // Whoever approved it, and admins.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/withdraw-approval",
+        &["$granted"],
+        r#"{"reason": "a second thought"}"#,
+        ADMINS_ONE,
+    ),
+    door("POST", "/api/v1/tasks/{id}/join-review", &["$reviewed"], "{}", ADMINS_ONE),
+    door("GET", "/api/v1/tasks/{id}/approvals", &["$reviewed"], "", MEMBERS_ONE),
+    door("GET", "/api/v1/approvals", &[], "", MEMBERS),
+    door("GET", "/api/v1/approvals/stats", &[], "", MEMBERS),
+    door("GET", "/api/v1/approvals/{id}", &["$approval"], "", MEMBERS_ONE),
+    door(
+        "POST",
+        "/api/v1/approvals/{id}/approve",
+        &["$approval"],
+        r#"{"content_hash": "$content", "review_hash": "$shown", "reason": "looks right"}"#,
+        ASKED,
+    ),
+    door(
+        "POST",
+        "/api/v1/approvals/{id}/reject",
+        &["$approval"],
+        r#"{"content_hash": "$content", "review_hash": "$shown", "reason": "not today"}"#,
+        ASKED,
+    ),
+    door(
+        "POST",
+        "/api/v1/approvals/{id}/request-changes",
+        &["$approval"],
+        r#"{"content_hash": "$content", "review_hash": "$shown", "reason": "say why"}"#,
+        ASKED,
+    ),
+    door("POST", "/api/v1/approvals/{id}/acknowledge", &["$approval"], "{}", ASKED),
     // Last: it ends the other logins of whoever asks.
     Door {
         method: "POST",

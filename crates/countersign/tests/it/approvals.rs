@@ -1,0 +1,128 @@
+//! `task submit` to `approval approve`: a change asked for, read whole, answered, and waited for.
+
+use serde_json::Value;
+
+use crate::support::{Home, Kind, PATIENCE, Process, Ran, Served};
+
+/// Somebody at a command line.
+struct Person<'h> {
+    home: &'h Home,
+    served: &'h Served,
+    key: String,
+}
+
+impl<'h> Person<'h> {
+    /// A member with a key that nobody else made.
+    fn join(home: &'h Home, served: &'h Served, email: &str, role: &str) -> Self {
+        home.as_admin(served, &["account", "create", email, "--name", email, "--role", role]).done();
+        let first = home.as_admin(served, &["key", "mint", "first", "--account", email]).done();
+        let enrolled = Self { home, served, key: first.trim().to_owned() };
+        let key = enrolled.run(&["key", "mint", "own"]).done().trim().to_owned();
+        Self { key, ..enrolled }
+    }
+
+    fn start(&self, args: &[&str]) -> Process {
+        Process::start(self.home.command_as(&self.served.url, &self.key, args))
+    }
+
+    #[track_caller]
+    fn run(&self, args: &[&str]) -> Ran {
+        self.start(args).ended(PATIENCE)
+    }
+
+    #[track_caller]
+    fn json(&self, args: &[&str]) -> Value {
+        let out = self.run(&[args, &["--json"]].concat()).done();
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error}: {out}"))
+    }
+
+    /// A task, handed in; its id.
+    fn asks(&self, description: &str) -> String {
+        let create =
+            ["task", "create", "--type", "t", "--description", description, "--team", "sre\nrisk LOW"];
+        let id = self.json(&create)["id"].as_str().unwrap().to_owned();
+        assert_eq!(self.json(&["task", "submit", &id])["state"], "REVIEWING");
+        id
+    }
+
+    /// The request about a task; its id.
+    fn asked(&self, task: &str) -> String {
+        let found = self.json(&["approval", "list", "--task", task]);
+        found["items"][0]["id"].as_str().unwrap_or_else(|| panic!("no request: {found}")).to_owned()
+    }
+}
+
+fn value<'a>(text: &'a str, name: &str) -> &'a str {
+    let line = text.lines().find(|line| line.starts_with(name));
+    line.unwrap_or_else(|| panic!("no {name:?} in:\n{text}"))[name.len()..].trim()
+}
+
+async fn reviews(kind: Kind) {
+    let home = Home::on(kind);
+    let served = home.serve().await;
+    let ada = Person::join(&home, &served, "ada@example.org", "author");
+    let rob = Person::join(&home, &served, "rob@example.org", "reviewer");
+
+    // Nothing that a reviewer reads hides, and nobody writes lines of their own.
+    let task = ada.asks("drop\u{202e}it\u{1b}[2K");
+    let request = rob.asked(&task);
+    let text = rob.run(&["approval", "show", &request]).done();
+    assert!(text.contains(r"drop\u202eit\u001b[2K"), "{text}");
+    assert!(text.contains("! config/description"), "{text}");
+    assert!(text.contains(r"sre\nrisk LOW") && !text.contains("\nrisk LOW"), "{text}");
+    assert!(text.contains("missing    ") && text.contains("because "), "{text}");
+    assert!(text.contains("\nrisk ") && text.contains("policy     "), "{text}");
+    let (content, review) = (value(&text, "decides on"), value(&text, "seen as"));
+
+    // Nobody says yes without having read.
+    rob.run(&["approval", "approve", &request]).assert_refused(2, &["--content-hash"]);
+    rob.run(&["approval", "reject", &request, "--reason", "no", "--json"])
+        .assert_refused(2, &["--content-hash"]);
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    rob.run(&["approval", "approve", &request, "--content-hash", &wrong])
+        .assert_refused(1, &["STALE_CONTENT"]);
+    ada.run(&["approval", "approve", &request, "--content-hash", content])
+        .assert_refused(3, &["NOT_YOUR_REVIEW"]);
+    ada.run(&["task", "watch", &task, "--timeout", "1"]).assert_refused(4, &["has not ended"]);
+    rob.run(&["approval", "acknowledge", &request]).done();
+    let mut watch = ada.start(&["task", "watch", &task]);
+    let yes = ["approval", "approve", &request, "--content-hash", content, "--review-hash", review];
+    assert_eq!(rob.json(&yes)["status"], "APPROVED");
+    assert_eq!(watch.ended(PATIENCE).done(), format!("task {task} is APPROVED (quorum)\n"));
+    assert_eq!(rob.json(&["approval", "list"])["items"], serde_json::json!([]));
+    let all = rob.json(&["approval", "list", "--all", "--status", "approved"]);
+    assert_eq!(all["items"][0]["id"].as_str(), Some(request.as_str()));
+    assert_eq!(rob.json(&["approval", "stats"])["approved_today"], 1);
+
+    // Taken back, asked again, sent back, given up.
+    let back = rob.json(&["task", "withdraw-approval", &task, "--reason", "wrong table"]);
+    assert_eq!(back["state"], "REJECTED");
+    let watched = ada.run(&["task", "watch", &task]);
+    assert_eq!((watched.code, watched.out), (Some(3), format!("task {task} is REJECTED (withdrawn)\n")));
+    let draft = ada.json(&["task", "resubmit", &task])["id"].as_str().unwrap().to_owned();
+    ada.run(&["task", "submit", &draft]).done();
+    let request = rob.asked(&draft);
+    let changes = ["approval", "request-changes", &request, "--content-hash", content, "--reason", "say why"];
+    rob.run(&changes).done();
+    assert_eq!(ada.run(&["task", "watch", &draft]).code, Some(3));
+    assert_eq!(ada.json(&["task", "cancel", &draft, "--reason", "enough"])["state"], "CANCELLED");
+
+    let task = ada.asks("another");
+    home.as_admin(&served, &["task", "join-review", &task]).done();
+    let request = rob.asked(&task);
+    let hash = rob.json(&["approval", "show", &request])["task"]["content_hash"].as_str().unwrap().to_owned();
+    let no = ["approval", "reject", &request, "--content-hash", &hash, "--reason", "not today"];
+    assert!(rob.run(&no).done().contains("not today"));
+    assert_eq!(ada.run(&["task", "watch", &task, "--json"]).code, Some(3));
+    served.stop();
+}
+
+#[tokio::test]
+async fn reviews_on_sqlite() {
+    reviews(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn reviews_on_postgres() {
+    reviews(Kind::Postgres).await;
+}
