@@ -5,5 +5,6 @@
 pub mod cache;
 pub mod crowds;
 pub mod limits;
+pub mod locks;
 pub mod turns;
 pub mod wake;

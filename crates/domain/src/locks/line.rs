@@ -159,16 +159,7 @@ impl Line {
         }
     }
 
-    /// Ends a lock that its agent gives back.
-    ///
-    /// # Errors
-    /// It has ended already, or is somebody else's.
-    pub fn release(&mut self, id: Id<Hold>, agent: Id<Account>, now_ms: u64) -> Result<Hold, Refused> {
-        self.of(id, agent, now_ms)?;
-        self.end(id).ok_or(Refused::Expired)
-    }
-
-    /// Lets a lock live longer: its length counts from now on, or a new one.
+    /// Begins the time of a lock anew: its own length, or another one from now on.
     ///
     /// # Errors
     /// It has ended already, or is somebody else's.
@@ -179,15 +170,18 @@ impl Line {
         ttl_seconds: Option<u32>,
         now_ms: u64,
     ) -> Result<&mut Hold, Refused> {
-        self.of(id, agent, now_ms)?;
+        self.check(id, agent, now_ms)?;
         let hold = self.holders_mut().iter_mut().find(|hold| hold.id == id).ok_or(Refused::Expired)?;
         hold.ttl_seconds = ttl_seconds.unwrap_or(hold.ttl_seconds);
-        // Asking for less never takes away what was promised.
-        hold.deadline_ms = hold.deadline_ms.max(deadline(now_ms, hold.ttl_seconds));
+        hold.deadline_ms = deadline(now_ms, hold.ttl_seconds);
         Ok(hold)
     }
 
-    fn of(&self, id: Id<Hold>, agent: Id<Account>, now_ms: u64) -> Result<&Hold, Refused> {
+    /// The lock, if it is this agent's and not over.
+    ///
+    /// # Errors
+    /// It has ended already, or is somebody else's.
+    pub fn check(&self, id: Id<Hold>, agent: Id<Account>, now_ms: u64) -> Result<&Hold, Refused> {
         match self.holders().iter().find(|hold| hold.id == id) {
             Some(hold) if hold.owner.agent != agent => Err(Refused::NotHolder),
             Some(hold) if !hold.is_over(now_ms) => Ok(hold),

@@ -82,10 +82,11 @@ fn only_the_holder_renews_and_releases_and_only_in_time() {
     assert_eq!(line.renew(lock_id(1), agent(8), None, 10).err(), Some(Refused::NotHolder));
     assert_eq!(line.renew(lock_id(2), agent(7), None, 10).err(), Some(Refused::Expired));
     assert_eq!(line.renew(lock_id(1), agent(7), None, 29_999).unwrap().deadline_ms, 59_999);
-    assert_eq!(line.renew(lock_id(1), agent(7), Some(5), 30_000).unwrap().deadline_ms, 59_999, "never less");
-    assert_eq!(line.release(lock_id(1), agent(8), 30_000).err(), Some(Refused::NotHolder));
-    assert_eq!(line.release(lock_id(1), agent(7), 59_999).err(), Some(Refused::Expired), "too late");
-    assert_eq!(line.release(lock_id(1), agent(7), 59_998).unwrap().ttl_seconds, 5);
+    assert_eq!(line.renew(lock_id(1), agent(7), Some(5), 30_000).unwrap().deadline_ms, 35_000);
+    assert_eq!(line.check(lock_id(1), agent(8), 30_000).err(), Some(Refused::NotHolder));
+    assert_eq!(line.check(lock_id(1), agent(7), 35_000).err(), Some(Refused::Expired), "too late");
+    assert_eq!(line.check(lock_id(1), agent(7), 34_999).unwrap().ttl_seconds, 5);
+    assert_eq!(line.end(lock_id(1)).unwrap().fence, 1);
     assert!(line.is_idle());
 }
 

@@ -1,0 +1,7 @@
+//! The lock engine of this process against its contract, the plain model, and a bad disk.
+
+#![expect(clippy::expect_used, reason = "a test that cannot be set up must fail, loudly")]
+
+mod damage;
+mod local;
+mod locks;
