@@ -52,11 +52,8 @@ impl State {
         match record {
             Record::Granted(place, hold) => {
                 self.newest = self.newest.max(hold.fence).max(hold.owner.birth);
-                let line = self.lines.entry(place).or_default();
-                if let Some(ticket) = hold.ticket() {
-                    line.leave_where(|waiter| waiter.ticket() == Some(ticket));
-                }
-                line.grant(hold);
+                // A ticket of its owner leaves the line with that.
+                self.lines.entry(place).or_default().grant(hold);
             }
             Record::Renewed { place, id, ttl_seconds, heartbeats } => {
                 if let Some(line) = self.lines.get_mut(&place) {
