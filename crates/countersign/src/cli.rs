@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, audit, backup, config_check, events, key, login, logout, man, me, migrate, org,
-    projects, restore, serve, settings,
+    account, admin, agents, audit, backup, config_check, events, key, locks, login, logout, man, me, migrate,
+    org, projects, restore, serve, settings,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -62,6 +62,9 @@ enum Command {
     /// Agents and their keys
     #[command(after_help = agents::EXAMPLES)]
     Agent(agents::Agents),
+    /// Locks: take, hold around a command, look at
+    #[command(after_help = locks::EXAMPLES)]
+    Lock(locks::Locks),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -206,6 +209,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Settings(settings) => settings::run(settings),
         Command::Project(projects) => projects::run(projects),
         Command::Agent(agents) => agents::run(agents),
+        Command::Lock(locks) => locks::run(locks),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),
         Command::Admin(admin) => admin::run(admin),

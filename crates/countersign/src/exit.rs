@@ -51,7 +51,7 @@ impl From<&ClientError> for Exit {
             ClientError::Protocol(_) => Self::Failed,
             ClientError::Problem(problem) => match problem.known_code() {
                 Some(Code::Unauthenticated | Code::Forbidden | Code::AccessDenied) => Self::Refused,
-                Some(Code::RequestTimeout) => Self::TimedOut,
+                Some(Code::RequestTimeout | Code::LockWaitTimeout) => Self::TimedOut,
                 // A newer hub may refuse with a code of its own.
                 None if matches!(problem.status, 401 | 403) => Self::Refused,
                 _ => Self::Failed,
@@ -97,6 +97,7 @@ mod tests {
             (problem(Code::AccessDenied), Exit::Refused),
             (ClientError::Problem(Box::new(unknown)), Exit::Refused),
             (problem(Code::RequestTimeout), Exit::TimedOut),
+            (problem(Code::LockWaitTimeout), Exit::TimedOut),
             (problem(Code::NotFound), Exit::Failed),
             (problem(Code::ValidationFailed), Exit::Failed),
             (problem(Code::Overloaded), Exit::Failed),

@@ -38,7 +38,8 @@ fn may(capability: Capability) -> Needs {
 }
 
 fn table() -> Vec<Route> {
-    let entries = [of_the_instance(), of_identity(), of_work(), of_the_record()].into_iter().flatten();
+    let entries =
+        [of_the_instance(), of_identity(), of_work(), of_locks(), of_the_record()].into_iter().flatten();
     entries.map(|(needs, mount)| Route { needs, mount }).collect()
 }
 
@@ -112,6 +113,22 @@ fn of_work() -> Vec<Entry> {
         (Needs::Key, routes!(api::agents::heartbeat)),
         (Needs::Key, routes!(api::agents::drain)),
         (may(C::AgentsWrite), routes!(api::agents::resume)),
+    ]
+}
+
+fn of_locks() -> Vec<Entry> {
+    vec![
+        (may(C::LocksRead), routes!(api::locks::list)),
+        (may(C::LocksWrite), routes!(api::locks::acquire)),
+        (may(C::LocksWrite), routes!(api::locks::acquire_many)),
+        (may(C::LocksWrite), routes!(api::locks::heartbeat)),
+        (may(C::LocksWrite), routes!(api::locks::release)),
+        (may(C::LocksRead), routes!(api::locks::validate)),
+        (may(C::LocksRead), routes!(api::locks::queue)),
+        (may(C::LocksRead), routes!(api::locks::graph)),
+        (may(C::LocksRead), routes!(api::locks::ticket)),
+        (may(C::LocksWrite), routes!(api::locks::leave)),
+        (may(C::LocksForceRelease), routes!(api::locks::force_release)),
     ]
 }
 

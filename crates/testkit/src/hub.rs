@@ -30,6 +30,8 @@ use crate::postgres::Postgres;
 use crate::watch::{self, Data};
 
 const SCHEMA: &str = "countersign";
+/// Many hubs are started, and few take many locks.
+const LOCK_LOG_BYTES: u64 = 64 << 10;
 
 /// What a test may want different.
 #[derive(Clone)]
@@ -40,13 +42,15 @@ pub struct Setup {
     pub rate_limit: u32,
     /// Requests a minute and address before login; 0 = no limit.
     pub anonymous_rate_limit: u32,
+    /// Locks asked for a minute and agent; 0 = no limit.
+    pub lock_rate_limit: u32,
 }
 
 impl Setup {
     /// No limits, so that a test may hurry.
     #[must_use]
     pub fn on(engine: Engine) -> Self {
-        Self { engine, rate_limit: 0, anonymous_rate_limit: 0 }
+        Self { engine, rate_limit: 0, anonymous_rate_limit: 0, lock_rate_limit: 0 }
     }
 }
 
@@ -91,6 +95,7 @@ impl TestHub {
             bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
         let admin_link = handed.link.expose().to_owned();
         let admin_key = std::fs::read_to_string(handed.key_file).expect("the admin's key").trim().to_owned();
+        ::hub::locks::open(&hub, &data.path().join("locks"), LOCK_LOG_BYTES).await.expect("locks");
         hub.start();
         let address = serve(&hub).await;
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
@@ -220,6 +225,7 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
     let config = Config {
         rate_limit: setup.rate_limit,
         anonymous_rate_limit: setup.anonymous_rate_limit,
+        lock_rate_limit: setup.lock_rate_limit,
         blob_quota_bytes: 1 << 30,
         keys,
     };

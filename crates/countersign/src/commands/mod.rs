@@ -9,6 +9,8 @@ pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod events;
 pub(crate) mod key;
+mod lock_run;
+pub(crate) mod locks;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod man;

@@ -131,6 +131,12 @@ impl Local {
         fences_left(self.inner.next.load(Ordering::Relaxed))
     }
 
+    /// Why it cannot work, if it cannot.
+    #[must_use]
+    pub fn failure(&self) -> Option<Refusal> {
+        self.inner.check_open().err()
+    }
+
     /// Goes on in a later epoch.
     pub fn begin_epoch(&self, epoch: i64) {
         if let Some(first) = first_fence(epoch) {
@@ -290,13 +296,14 @@ impl Inner {
         turn.finish();
     }
 
-    /// Nobody will be answered any more.
+    /// Nobody who waits will be answered any more.
     fn refuse_all(&self) {
-        for number in 0..LANES {
-            let mut lane = self.lane(number);
-            lane.open.clear();
-            drop(lane.take_out());
-        }
+        (0..LANES).for_each(|number| self.lane(number).open.clear());
+    }
+
+    /// What will never be written. Turns that end later see the failure and forget it themselves.
+    fn forget_unwritten(&self) {
+        (0..LANES).for_each(|number| drop(self.lane(number).take_out()));
     }
 
     /// A change of one lock by its holder, answered when it is durable.

@@ -63,6 +63,9 @@ impl<'e> Turn<'e> {
         if !line.is_idle() {
             lane.lines.insert(place, line);
         }
+        if inner.journal.failure().is_some() {
+            return drop(lane.take_out());
+        }
         let has_news = !lane.out.records.is_empty() || !lane.out.done.is_empty();
         drop(lane);
         if has_news {

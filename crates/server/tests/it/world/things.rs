@@ -28,6 +28,8 @@ const NAMES: &[&str] = &[
     "$project",
     "$workspace",
     "$agent",
+    "$lock",
+    "$ticket",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -162,6 +164,16 @@ impl<'h> Things<'h> {
             }
             "$agent" => {
                 id_in(&self.post(&self.maker, "/api/v1/agents", json!({"name": fresh()}), 201).await, "id")
+            }
+            "$lock" => {
+                let body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
+                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 200).await, "lock_id")
+            }
+            "$ticket" => {
+                let mut body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
+                self.post(&self.maker, "/api/v1/locks/acquire", body.clone(), 200).await;
+                (body["owner"], body["queue"]) = (json!("behind it"), json!(true));
+                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 202).await, "ticket_id")
             }
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }

@@ -113,7 +113,9 @@ impl Writer {
             let is_closing = self.inner.journal.is_closing.load(Ordering::Acquire);
             let dirty = self.inner.journal.dirty.swap(0, Ordering::AcqRel);
             if dirty == 0 && is_closing {
-                return;
+                // Whoever still has something to write is answered that it will not be.
+                drop(self.inner.journal.failure.set(Refusal::Unavailable("the hub is stopping".into())));
+                return self.inner.forget_unwritten();
             }
             if dirty == 0 {
                 thread::park();
@@ -122,7 +124,7 @@ impl Writer {
             if let Err(refusal) = self.commit(dirty) {
                 drop(self.inner.journal.failure.set(refusal));
                 self.inner.refuse_all();
-                return;
+                return self.inner.forget_unwritten();
             }
         }
     }
