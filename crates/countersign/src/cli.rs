@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, approvals, audit, backup, config_check, events, key, login, logout, man, me,
-    migrate, org, policies, projects, resource_catalogue, restore, serve, settings, tasks,
+    account, admin, agents, approvals, audit, backup, config_check, events, key, locks, login, logout, man,
+    me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings, tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -74,6 +74,9 @@ enum Command {
     /// The resource catalogue: how much depends on what
     #[command(after_help = resource_catalogue::EXAMPLES)]
     Catalogue(resource_catalogue::Catalogue),
+    /// Locks: take, hold around a command, look at
+    #[command(after_help = locks::EXAMPLES)]
+    Lock(locks::Locks),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -222,6 +225,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Agent(agents) => agents::run(agents),
         Command::Policy(policies) => policies::run(policies),
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
+        Command::Lock(locks) => locks::run(locks),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),
         Command::Admin(admin) => admin::run(admin),

@@ -13,7 +13,7 @@ use hub::{Hub, instance};
 use records::{Db, Engine, migrate};
 
 use crate::config::Config;
-use crate::data_dir::{DataDir, database_in};
+use crate::data_dir::{DataDir, database_in, locks_in};
 
 /// Requests a minute and address before login.
 const ANONYMOUS_RATE_LIMIT: u32 = 300;
@@ -47,6 +47,7 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
     let hub_config = hub::Config {
         rate_limit: config.http.rate_limit,
         anonymous_rate_limit: ANONYMOUS_RATE_LIMIT,
+        lock_rate_limit: config.http.lock_rate_limit,
         blob_quota_bytes: BLOB_QUOTA_BYTES,
         keys,
         oidc: config.oidc.clone().map(Provider::new).transpose()?,
@@ -57,6 +58,7 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
         drop(hub.coordination.lease.set(lease));
     }
     let first_start = bootstrap(&hub, data.path()).await?;
+    hub::locks::open(&hub, &locks_in(data.path()), hub::locks::LOG_BYTES).await?;
     Ok(Opened { hub, first_start, _data: data })
 }
 

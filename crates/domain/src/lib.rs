@@ -28,6 +28,7 @@ pub mod invitations;
 pub mod jobs;
 pub mod json;
 pub mod limits;
+pub mod locks;
 pub mod login_links;
 pub mod login_sessions;
 pub mod members;

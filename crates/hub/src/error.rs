@@ -103,6 +103,9 @@ pub enum HubError {
         /// The oldest number that can be asked for.
         oldest_seq: i64,
     },
+    /// A lock could not be had, or kept.
+    #[error(transparent)]
+    Lock(#[from] coordination::locks::Refusal),
     /// The hub's own keys are not what they were at the start.
     #[error(transparent)]
     Keys(#[from] crate::keys::KeyError),

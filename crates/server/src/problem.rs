@@ -116,6 +116,7 @@ impl From<HubError> for Problem {
             HubError::EventsGone { oldest_seq } => {
                 Self::new(Code::EventsGone, detail).with("oldest_seq", oldest_seq)
             }
+            HubError::Lock(refusal) => crate::api::locks::refused(&refusal, detail),
             HubError::NoRandomness(_) | HubError::Keys(_) => internal(&detail),
         }
     }

@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod hub;
+pub mod locks;
 pub mod oidc;
 pub mod postgres;
 pub mod redis;

@@ -82,6 +82,24 @@ pub enum Code {
     NotReady,
     /// No space left for the data.
     DiskFull,
+    /// The same owner holds the lock already.
+    AlreadyHeld,
+    /// It ended before this was said.
+    LockExpired,
+    /// It is somebody else's.
+    NotHolder,
+    /// Others hold it.
+    LockHeld,
+    /// Others still held it when the wait was over.
+    LockWaitTimeout,
+    /// It would have waited for itself.
+    DeadlockDetected,
+    /// The agent has as many as it may.
+    TooManyLocks,
+    /// The line is full.
+    QueueFull,
+    /// The engine of locks cannot work.
+    CoordinationUnavailable,
 }
 
 /// The text is not the name of a code this version knows.

@@ -18,6 +18,7 @@ pub mod events;
 pub mod health;
 pub mod identity;
 pub mod invitations;
+pub mod locks;
 pub mod login_sessions;
 pub mod organizations;
 pub mod page;
@@ -44,6 +45,11 @@ pub use identity::{
     AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,
 };
 pub use invitations::{Invitation, InvitationStatus, InvitationsQuery};
+pub use locks::{
+    AcquireLock, AcquireLocks, ForceReleaseLock, HeartbeatLock, Lock, LockEdge, LockGraph, LockHeard,
+    LockMode, LockOwner, LockQueue, LockQueueQuery, LockReleased, LockTicket, LockValidity, LockWaiter,
+    Locks, LocksQuery, QueuedLock, ReleaseLock, TicketStatus, ValidateLock, WantedKey,
+};
 pub use login_sessions::{
     DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, SetPassword,
     SwitchOrganization,

@@ -11,6 +11,8 @@ pub(crate) mod config_check;
 mod documents;
 pub(crate) mod events;
 pub(crate) mod key;
+mod lock_run;
+pub(crate) mod locks;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod man;

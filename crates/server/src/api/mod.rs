@@ -11,6 +11,7 @@ pub(crate) mod events;
 pub(crate) mod fallback;
 pub(crate) mod health;
 pub(crate) mod invitations;
+pub(crate) mod locks;
 pub(crate) mod login_sessions;
 pub(crate) mod me;
 pub(crate) mod organizations;

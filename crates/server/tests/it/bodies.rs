@@ -25,6 +25,12 @@ const REFUSALS: &[(u16, &str)] = &[
     (403, "FORBIDDEN"),
     (409, "CONFLICT"),
     (409, "INVALID_STATE"),
+    // The same key again, or a lock that is somebody else's.
+    (409, "ALREADY_HELD"),
+    (409, "LOCK_EXPIRED"),
+    (409, "NOT_HOLDER"),
+    (423, "LOCK_HELD"),
+    (423, "LOCK_WAIT_TIMEOUT"),
     (422, "VALIDATION_FAILED"),
     // Too many of them.
     (429, "RATE_LIMITED"),

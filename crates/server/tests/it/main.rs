@@ -24,6 +24,7 @@ mod idempotency;
 mod in_flight;
 mod knock;
 mod limits;
+mod locks;
 mod login_pages;
 mod logins;
 mod members;

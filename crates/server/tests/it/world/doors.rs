@@ -145,6 +145,11 @@ const RECEIVER: [u16; 9] = [401, 403, 403, 404, 404, 404, 404, 200, 404];
 /// Whoever is asked may, and nobody for them; for others it does not exist.
 const ASKED: [u16; 9] = [401, 403, 403, 403, 403, 403, 403, 200, 404];
 
+/// Agents too, each for itself.
+const LOCKERS: [u16; 9] = [401, 403, 200, 200, 200, 200, 200, 200, 200];
+/// Whoever holds it; for others it is not theirs, or not there.
+const HOLDER: [u16; 9] = [401, 403, 409, 409, 409, 409, 409, 200, 409];
+
 pub(crate) const DOORS: &[Door] = &[
     door("GET", "/healthz", &[], "", OPEN),
     door("GET", "/readyz", &[], "", OPEN),
@@ -427,6 +432,42 @@ pub(crate) const DOORS: &[Door] = &[
         ASKED,
     ),
     door("POST", "/api/v1/approvals/{id}/acknowledge", &["$approval"], "{}", ASKED),
+    door("GET", "/api/v1/locks", &[], "", LOCKERS),
+    door("POST", "/api/v1/locks/acquire", &[], r#"{"key": "resource:door:$fresh"}"#, LOCKERS),
+    door(
+        "POST",
+        "/api/v1/locks/acquire-many",
+        &[],
+        r#"{"keys": [{"key": "resource:door:$fresh", "mode": "shared"}]}"#,
+        LOCKERS,
+    ),
+    door("POST", "/api/v1/locks/heartbeat", &[], r#"{"lock_id": "$lock"}"#, HOLDER),
+    door("POST", "/api/v1/locks/release", &[], r#"{"lock_id": "$lock"}"#, HOLDER),
+    door("POST", "/api/v1/locks/validate", &[], r#"{"key": "resource:door:x", "fencing_token": 1}"#, LOCKERS),
+    // Which line, the query says.
+    door("GET", "/api/v1/locks/queue", &[], "", [401, 403, 422, 422, 422, 422, 422, 422, 422]),
+    door("GET", "/api/v1/locks/graph", &[], "", LOCKERS),
+    door(
+        "GET",
+        "/api/v1/locks/tickets/{ticket_id}",
+        &["$ticket"],
+        "",
+        [401, 403, 200, 200, 200, 200, 200, 200, 404],
+    ),
+    door(
+        "DELETE",
+        "/api/v1/locks/tickets/{ticket_id}",
+        &["$ticket"],
+        "",
+        [401, 403, 403, 403, 403, 403, 403, 200, 404],
+    ),
+    door(
+        "POST",
+        "/api/v1/locks/force-release",
+        &[],
+        r#"{"key": "resource:door:$fresh", "reason": "stuck"}"#,
+        ADMINS,
+    ),
     // Last: it ends the other logins of whoever asks.
     Door {
         method: "POST",

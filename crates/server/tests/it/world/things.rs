@@ -37,6 +37,8 @@ const NAMES: &[&str] = &[
     "$shown",
     "$granted",
     "$cancelled",
+    "$lock",
+    "$ticket",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -207,6 +209,16 @@ impl<'h> Things<'h> {
                 let task = id_in(&self.post(&self.maker, "/api/v1/tasks", body, 201).await, "id");
                 let path = format!("/api/v1/tasks/{task}/cancel");
                 id_in(&self.post(&self.maker, &path, json!({"reason": "not needed"}), 200).await, "id")
+            }
+            "$lock" => {
+                let body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
+                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 200).await, "lock_id")
+            }
+            "$ticket" => {
+                let mut body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
+                self.post(&self.maker, "/api/v1/locks/acquire", body.clone(), 200).await;
+                (body["owner"], body["queue"]) = (json!("behind it"), json!(true));
+                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 202).await, "ticket_id")
             }
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
