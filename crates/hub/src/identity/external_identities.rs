@@ -79,7 +79,7 @@ pub(super) async fn enrol(
     external_identities::insert(tx, &identity).await?;
     let chain = account.home_org_id.map_or(Chain::Instance, Chain::Organization);
     let subject = Subject::new("external_identity", identity.id);
-    let what = ("identity:linked", subject, origin.service.as_str());
+    let what = ("identity:linked", subject, &*origin.service);
     let entry = AuditEntry {
         ip: origin.ip.clone(),
         user_agent: origin.user_agent.clone(),

@@ -50,7 +50,7 @@ pub(super) fn note(hub: &Hub, failure: &Failure, origin: &Origin) {
     }
     // The hub itself says so, and who that is, is read where the row is written.
     let nobody = domain::Id::new(uuid::Uuid::nil());
-    let what = ("login:failed", failure.subject.clone(), origin.service.as_str());
+    let what = ("login:failed", failure.subject.clone(), &*origin.service);
     let entry = AuditEntry {
         ip: origin.ip.clone(),
         user_agent: origin.user_agent.clone(),
