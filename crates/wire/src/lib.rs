@@ -27,6 +27,9 @@ pub mod policies;
 pub mod problem;
 pub mod projects;
 pub mod settings;
+pub mod task_comments;
+pub mod task_previews;
+pub mod task_revisions;
 pub mod tasks;
 
 pub use accounts::{
@@ -66,8 +69,10 @@ pub use projects::{
     CreateProject, CreateWorkspace, Project, ProjectsQuery, UpdateProject, UpdateWorkspace, Workspace,
 };
 pub use settings::Settings;
+pub use task_comments::{Comment, CreateComment};
+pub use task_previews::AttachPreview;
+pub use task_revisions::{Diff, DiffQuery, Difference, Revision, RevisionSummary};
 pub use tasks::{
-    AttachPreview, BlockedBy, Comment, CreateComment, CreateTask, Diff, DiffQuery, Difference, Revision,
-    RevisionSummary, RiskFactor, Task, TaskMetadata, TaskQuery, TaskRisk, TaskState, TaskStatus, TasksQuery,
-    UpdateTask,
+    BlockedBy, CreateTask, RiskFactor, Task, TaskMetadata, TaskQuery, TaskRisk, TaskState, TaskStatus,
+    TasksQuery, UpdateTask,
 };

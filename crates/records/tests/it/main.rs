@@ -8,6 +8,7 @@
 mod agents;
 mod blobs;
 mod events;
+mod execution_history;
 mod idempotency;
 mod instances;
 mod jobs;
