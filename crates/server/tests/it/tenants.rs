@@ -195,7 +195,19 @@ async fn marks_of(backdoor: &Backdoor, org: &str) -> BTreeSet<String> {
             _ => continue,
         };
         // Bytes show nothing that is not in another column too.
-        let hidden = ["body", "key_hash", "token_hash", "device_hash", "body_hash", "name"];
+        let hidden = [
+            "body",
+            "key_hash",
+            "token_hash",
+            "device_hash",
+            "body_hash",
+            "name",
+            "content_hash",
+            "effect_hash",
+            "review_hash",
+            "config",
+            "sort_name",
+        ];
         for column in columns.iter().filter(|column| !hidden.contains(&column.as_str())) {
             let cells = format!(
                 "SELECT CAST({column} AS TEXT) FROM {table} WHERE {by} = '{org}' AND {column} IS NOT NULL"
