@@ -38,8 +38,7 @@ impl<'h> Person<'h> {
 
     /// A task, handed in; its id.
     fn asks(&self, description: &str) -> String {
-        let create =
-            ["task", "create", "--type", "t", "--description", description, "--team", "sre\nrisk LOW"];
+        let create = ["task", "create", "--type", "t", "--description", description];
         let id = self.json(&create)["id"].as_str().unwrap().to_owned();
         assert_eq!(self.json(&["task", "submit", &id])["state"], "REVIEWING");
         id
@@ -64,12 +63,12 @@ async fn reviews(kind: Kind) {
     let rob = Person::join(&home, &served, "rob@example.org", "reviewer");
 
     // Nothing that a reviewer reads hides, and nobody writes lines of their own.
-    let task = ada.asks("drop\u{202e}it\u{1b}[2K");
+    let task = ada.asks("drop\u{202e}it\nrisk LOW");
     let request = rob.asked(&task);
     let text = rob.run(&["approval", "show", &request]).done();
-    assert!(text.contains(r"drop\u202eit\u001b[2K"), "{text}");
+    assert!(text.contains(r"drop\u202eit\nrisk LOW"), "{text}");
     assert!(text.contains("! config/description"), "{text}");
-    assert!(text.contains(r"sre\nrisk LOW") && !text.contains("\nrisk LOW"), "{text}");
+    assert!(!text.contains("\nrisk LOW"), "{text}");
     assert!(text.contains("missing    ") && text.contains("because "), "{text}");
     assert!(text.contains("\nrisk ") && text.contains("policy     "), "{text}");
     let (content, review) = (value(&text, "decides on"), value(&text, "seen as"));

@@ -66,8 +66,9 @@ async fn more(hub: &TestHub, tenant: &mut Tenant<'_>) {
     tenant.things.make_all().await;
     for door in DOORS.iter().filter(|door| door.takes_body()) {
         let (path, body) = tenant.things.call(door).await;
-        // Giving the organization away would take the owner's rights.
-        if !path.ends_with("/transfer-ownership") {
+        // Giving the organization away would take the owner's rights, and an agent that was heard falls silent by itself
+        // half a minute later, in the middle of whatever is compared then.
+        if !path.ends_with("/transfer-ownership") && !path.ends_with("/heartbeat") {
             send(tenant.visitors[0].ask(request(hub, door.method, &path, &body))).await;
         }
     }
@@ -205,6 +206,7 @@ async fn marks_of(backdoor: &Backdoor, org: &str) -> BTreeSet<String> {
             "content_hash",
             "effect_hash",
             "review_hash",
+            "sort_name",
         ];
         let is_bytes =
             |column: &str| hidden.contains(&column) || (table == "task_revisions" && column == "config");
