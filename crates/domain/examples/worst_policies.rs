@@ -107,19 +107,23 @@ fn worst_sets() -> Vec<Said> {
     let tangled = |run: usize| -> Vec<String> {
         (0..100).map(|number| format!("*{}{number}*b", "a".repeat(run))).collect()
     };
+    let in_scope = |scope: &[String]| AutoApproveIf {
+        risk_below: 100,
+        author_has_role: vec!["author".into()],
+        resources_in_scope: scope.to_vec(),
+    };
     let patterns = [1, 20, 250].map(tangled).into_iter().flat_map(|patterns| {
-        let scope = patterns.clone();
+        let (scope, name) = (patterns.clone(), format!("{:.12}", patterns[0]));
         let matching: Said = (
-            format!("100 patterns like {:.12}", patterns[0]),
-            Box::new(move |rules| rules.resource_patterns = patterns.clone()),
+            format!("100 patterns and a scope of 100 like {name}"),
+            Box::new(move |rules| {
+                rules.resource_patterns = patterns.clone();
+                rules.auto_approve_if = Some(in_scope(&patterns));
+            }),
         );
         let auto: Said = (
-            format!("100 in scope like {:.12}", scope[0]),
-            Box::new(move |rules| {
-                let (author_has_role, resources_in_scope) = (vec!["author".into()], scope.clone());
-                rules.auto_approve_if =
-                    Some(AutoApproveIf { risk_below: 100, author_has_role, resources_in_scope });
-            }),
+            format!("a scope of 100 like {name}"),
+            Box::new(move |rules| rules.auto_approve_if = Some(in_scope(&scope))),
         );
         [matching, auto]
     });

@@ -16,9 +16,9 @@ use crate::tasks::Resource;
 /// How many policies an organization may have in force, beside the default one (DECISIONS.md 26).
 pub const POLICIES_MAX: usize = 100;
 
-/// How many steps one decision may take; a step is one character held against one of a pattern. Where a policy would
-/// take more than is left, it applies: a task too large to be looked at is looked at by people.
-const STEPS_MAX: u64 = 2_000_000;
+/// How many steps matching may take, and auto-approval again; a step is one character held against one of a pattern.
+/// Where a policy would take more than is left, it applies: a task too large to be looked at is looked at by people.
+const STEPS_MAX: u64 = 1_000_000;
 /// What one part of a condition counts.
 const STEPS_PER_PART: u64 = 64;
 
