@@ -45,14 +45,14 @@ const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
 
 /// The things of one organization.
 pub(crate) struct Things<'h> {
-    hub: &'h TestHub,
+    pub(super) hub: &'h TestHub,
     /// Whose they are: the owner.
     pub(crate) maker: String,
     /// An admin who is no instance admin, because those do not invite.
     inviter: String,
     made: HashMap<&'static str, String>,
     /// The login of somebody who proposes what the maker reviews. Nobody stands behind it but they themselves.
-    author: Option<String>,
+    pub(super) author: Option<String>,
 }
 
 /// A text that nobody has used.
@@ -122,7 +122,7 @@ impl<'h> Things<'h> {
         (with_ids(door, &ids), self.fill(door.body).await)
     }
 
-    async fn post(&self, key: &str, path: &str, body: Value, status: u16) -> Value {
+    pub(super) async fn post(&self, key: &str, path: &str, body: Value, status: u16) -> Value {
         expect(self.hub.request("POST", path).bearer_auth(key).json(&body), status).await.json()
     }
 
@@ -189,76 +189,23 @@ impl<'h> Things<'h> {
                 let body = json!({"name": fresh(), "required_roles": ["reviewer"]});
                 id_in(&self.post(&self.maker, "/api/v1/policies", body, 201).await, "id")
             }
-            "$reviewed" => self.reviewed().await,
-            "$approval" => {
-                let task = Box::pin(self.get("$reviewed")).await;
-                id_in(&self.request_to_maker(&task).await, "id")
+            "$reviewed" | "$approval" | "$content" | "$shown" | "$granted" | "$cancelled" => {
+                Box::pin(self.of_review(name)).await
             }
-            "$content" => {
-                let task = Box::pin(self.get("$reviewed")).await;
-                id_in(&self.request_to_maker(&task).await, "content_hash")
-            }
-            "$shown" => {
-                let task = Box::pin(self.get("$reviewed")).await;
-                let task = get(self.hub, &self.maker, &format!("/api/v1/tasks/{task}")).await;
-                id_in(&task["review"], "review_hash")
-            }
-            "$granted" => self.granted().await,
-            "$cancelled" => {
-                let body = json!({"config": {"type": "t", "description": "Given up"}});
-                let task = id_in(&self.post(&self.maker, "/api/v1/tasks", body, 201).await, "id");
-                let path = format!("/api/v1/tasks/{task}/cancel");
-                id_in(&self.post(&self.maker, &path, json!({"reason": "not needed"}), 200).await, "id")
-            }
-            "$lock" => {
-                let body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
-                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 200).await, "lock_id")
-            }
-            "$ticket" => {
-                let mut body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
-                self.post(&self.maker, "/api/v1/locks/acquire", body.clone(), 200).await;
-                (body["owner"], body["queue"]) = (json!("behind it"), json!(true));
-                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 202).await, "ticket_id")
-            }
+            "$lock" | "$ticket" => self.of_locks(name).await,
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
     }
 
-    /// A task that somebody else proposed, and that the maker is asked about.
-    async fn reviewed(&mut self) -> String {
-        let author = self.author().await;
-        let body = json!({"config": {"type": "t", "description": "At the reviewer's door"}});
-        let task = id_in(&self.post(&author, "/api/v1/tasks", body, 201).await, "id");
-        let path = format!("/api/v1/tasks/{task}/submit");
-        id_in(&self.post(&author, &path, json!({}), 202).await, "id")
-    }
-
-    /// A task that the maker approved.
-    async fn granted(&mut self) -> String {
-        let task = self.reviewed().await;
-        let request = self.request_to_maker(&task).await;
-        let path = format!("/api/v1/approvals/{}/approve", id_in(&request, "id"));
-        self.post(&self.maker, &path, json!({"content_hash": request["content_hash"]}), 200).await;
-        task
-    }
-
-    /// What the maker is asked about a task.
-    async fn request_to_maker(&self, task: &str) -> Value {
-        let path = format!("/api/v1/approvals?reviewer=me&task_id={task}");
-        get(self.hub, &self.maker, &path).await["items"][0].clone()
-    }
-
-    async fn author(&mut self) -> String {
-        if let Some(token) = &self.author {
-            return token.clone();
+    /// A lock, or a place in line behind one.
+    async fn of_locks(&self, name: &str) -> String {
+        let mut body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
+        let lock = self.post(&self.maker, "/api/v1/locks/acquire", body.clone(), 200).await;
+        if name == "$lock" {
+            return id_in(&lock, "lock_id");
         }
-        let email = format!("{}@example.org", fresh());
-        let body = json!({"email": email, "display_name": "Ada", "roles": ["author"]});
-        let account = id_in(&self.post(&self.maker, "/api/v1/accounts", body, 201).await, "id");
-        let org = Box::pin(self.get("$org")).await;
-        let token = rows::login(&Backdoor::open(self.hub).await, &org, &account).await;
-        self.author = Some(token.clone());
-        token
+        (body["owner"], body["queue"]) = (json!("behind it"), json!(true));
+        id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 202).await, "ticket_id")
     }
 
     /// An account that is at home here and has left.
