@@ -26,6 +26,7 @@ mod patch;
 pub mod policies;
 pub mod problem;
 pub mod projects;
+pub mod risk;
 pub mod settings;
 pub mod task_comments;
 pub mod task_previews;
@@ -68,11 +69,11 @@ pub use problem::{FieldError, Problem};
 pub use projects::{
     CreateProject, CreateWorkspace, Project, ProjectsQuery, UpdateProject, UpdateWorkspace, Workspace,
 };
+pub use risk::{RiskFactor, TaskRisk};
 pub use settings::Settings;
 pub use task_comments::{Comment, CreateComment};
 pub use task_previews::AttachPreview;
 pub use task_revisions::{Diff, DiffQuery, Difference, Revision, RevisionSummary};
 pub use tasks::{
-    BlockedBy, CreateTask, RiskFactor, Task, TaskMetadata, TaskQuery, TaskRisk, TaskState, TaskStatus,
-    TasksQuery, UpdateTask,
+    BlockedBy, CreateTask, Task, TaskMetadata, TaskQuery, TaskState, TaskStatus, TasksQuery, UpdateTask,
 };
