@@ -21,6 +21,7 @@ mod signals;
 mod sqlite_writer;
 mod statements;
 mod support;
+mod task_lists;
 mod tasks;
 mod units;
 mod values;
