@@ -43,6 +43,8 @@ CREATE TABLE tasks (
     created_at @ts NOT NULL,
     updated_at @ts NOT NULL
 ) @strict;
+-- First: of several that would do SQLite takes the one made last, and this one would do for every list.
+CREATE INDEX idx_tasks_org_created ON tasks (org_id, created_at, id);
 CREATE UNIQUE INDEX unq_tasks_project_slug ON tasks (project_id, slug);
 CREATE INDEX idx_tasks_project_id ON tasks (project_id, created_at, id);
 CREATE INDEX idx_tasks_project_status ON tasks (project_id, status);
@@ -52,7 +54,6 @@ CREATE INDEX idx_tasks_path ON tasks (org_id, path, created_at, id);
 CREATE INDEX idx_tasks_priority ON tasks (org_id, priority);
 CREATE INDEX idx_tasks_assignee ON tasks (assignee, created_at, id);
 CREATE INDEX idx_tasks_due_at ON tasks (org_id, due_at);
-CREATE INDEX idx_tasks_org_created ON tasks (org_id, created_at, id);
 CREATE INDEX idx_tasks_org_state ON tasks (org_id, state, created_at, id);
 CREATE INDEX idx_tasks_author_id ON tasks (author_id, created_at, id);
 CREATE INDEX idx_tasks_author_open ON tasks (org_id, author_id) WHERE ended_at IS NULL;

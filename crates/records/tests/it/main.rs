@@ -22,6 +22,7 @@ mod signals;
 mod sqlite_writer;
 mod statements;
 mod support;
+mod task_lists;
 mod tasks;
 mod units;
 mod values;
