@@ -82,7 +82,6 @@ pub struct AcquireLock {
     pub request_id: Option<String>,
     /// How long it lives without a heartbeat: 1 to `lock:max_ttl` (default `lock:default_ttl`).
     #[garde(skip)]
-    #[schema(minimum = 1)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u32>,
     /// How long to wait for it (default 0).
@@ -144,7 +143,6 @@ pub struct AcquireLocks {
     pub request_id: Option<String>,
     /// How long it lives without a heartbeat: 1 to `lock:max_ttl` (default `lock:default_ttl`).
     #[garde(skip)]
-    #[schema(minimum = 1)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u32>,
     /// How long to wait for it (default 0).
@@ -227,7 +225,6 @@ pub struct HeartbeatLock {
     pub timestamp: Option<f64>,
     /// How long it lives from now on, 1 to `lock:max_ttl` (default: as before).
     #[garde(skip)]
-    #[schema(minimum = 1)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_extension: Option<u32>,
 }

@@ -117,8 +117,6 @@ pub struct Held {
     pub key: LockKey,
     /// By whom and how.
     pub hold: Hold,
-    /// When it ends unless it is renewed.
-    pub expires_at: Timestamp,
 }
 
 /// What came of asking.

@@ -3,6 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use client::AcquiredLock;
+use wire::{AcquireLock, LocksQuery, ReleaseLock};
+
 use crate::support::{AfterError, Home, Kind, Writers, assert_all_there, on_sqlite};
 
 const WRITERS: usize = 16;
@@ -12,9 +15,13 @@ const EPOCHS_SKIPPED: i64 = 1000;
 async fn a_backup_under_load_brings_everything_back() {
     let home = Home::on(Kind::Sqlite);
     home.serve().await.stop();
-    home.sql("INSERT INTO fence_epochs (engine, epoch, created_at, updated_at) VALUES ('local', 7, 0, 0)")
-        .await;
+    home.sql("UPDATE fence_epochs SET epoch = 7 WHERE engine = 'local'").await;
+    // Which makes it the eighth.
     let served = home.serve().await;
+    let wanted = AcquireLock { key: "resource:a:b".into(), ttl_seconds: Some(300), ..AcquireLock::default() };
+    let AcquiredLock::Lock(kept) = served.admin().acquire_lock(&wanted).await.unwrap() else {
+        panic!("a ticket")
+    };
     let mut writers = Writers::start(&served.admin(), WRITERS, AfterError::Leave);
     writers.acknowledged(100).await;
     let before = writers.keys_so_far();
@@ -33,12 +40,19 @@ async fn a_backup_under_load_brings_everything_back() {
     let restored = Home::on(Kind::Sqlite);
     restored.run_on_data(&["restore", &path]).done();
     let epoch = on_sqlite(&restored.database_file(), "SELECT epoch FROM fence_epochs WHERE engine = 'local'");
-    assert_eq!(epoch, [[(7 + EPOCHS_SKIPPED).to_string()]]);
+    assert_eq!(epoch, [[(8 + EPOCHS_SKIPPED).to_string()]]);
     restored.verified(&[]);
     restored.assert_no_partial_unit().await;
     fs::copy(home.data.join("admin.key"), restored.data.join("admin.key")).unwrap();
     let served = restored.serve().await;
     assert_all_there(&served, &served.admin(), &before).await;
+    let held = served.admin().locks(&LocksQuery::default()).await.unwrap().items;
+    assert_eq!((held.len(), held[0].lock_id), (1, kept.lock_id));
+    served.admin().release_lock(&ReleaseLock { lock_id: kept.lock_id, agent_id: None }).await.unwrap();
+    let AcquiredLock::Lock(next) = served.admin().acquire_lock(&wanted).await.unwrap() else {
+        panic!("a ticket")
+    };
+    assert!(next.fencing_token >> 32 > EPOCHS_SKIPPED as u64 + (kept.fencing_token >> 32));
     served.stop();
     let reports = restored.verified(&[]);
     assert!(reports.iter().all(|report| report["unsealed"] == 0), "{reports:?}");

@@ -23,6 +23,8 @@ mod first_start;
 mod follow;
 mod help;
 mod killed;
+mod lock_histories;
+mod locks;
 mod logins;
 mod nouns;
 mod oidc;

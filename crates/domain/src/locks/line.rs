@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Hold, Mode, Owner, Waiter, deadline};
+use super::{Hold, Mode, Now, Owner, Waiter};
+use crate::Id;
 use crate::accounts::Account;
-use crate::{Id, Timestamp};
 
 /// Why a holder's word about a lock does not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,12 +168,12 @@ impl Line {
         id: Id<Hold>,
         agent: Id<Account>,
         ttl_seconds: Option<u32>,
-        now_ms: u64,
+        now: Now,
     ) -> Result<&mut Hold, Refused> {
-        self.check(id, agent, now_ms)?;
+        self.check(id, agent, now.ms)?;
         let hold = self.holders_mut().iter_mut().find(|hold| hold.id == id).ok_or(Refused::Expired)?;
         hold.ttl_seconds = ttl_seconds.unwrap_or(hold.ttl_seconds);
-        hold.deadline_ms = deadline(now_ms, hold.ttl_seconds);
+        hold.begin(now);
         Ok(hold)
     }
 
@@ -190,10 +190,8 @@ impl Line {
     }
 
     /// Gives every holder its whole time anew, as after a restart.
-    pub fn begin_anew(&mut self, now_ms: u64) {
-        for hold in self.holders_mut() {
-            hold.deadline_ms = deadline(now_ms, hold.ttl_seconds);
-        }
+    pub fn begin_anew(&mut self, now: Now) {
+        self.holders_mut().iter_mut().for_each(|hold| hold.begin(now));
     }
 
     /// Sets what a record of an earlier run says of a renewal.
@@ -202,11 +200,5 @@ impl Line {
             hold.ttl_seconds = ttl_seconds;
             hold.heartbeats = heartbeats;
         }
-    }
-
-    /// Since when it is held by those who hold it.
-    #[must_use]
-    pub fn held_since(&self) -> Option<Timestamp> {
-        self.holders().iter().map(|hold| hold.acquired_at).min()
     }
 }

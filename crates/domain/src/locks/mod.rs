@@ -11,6 +11,7 @@ mod waits;
 
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::accounts::Account;
 use crate::organizations::Organization;
@@ -91,6 +92,19 @@ impl FromStr for Mode {
     }
 }
 
+/// A moment, as locks see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Milliseconds of monotonic time: these count.
+    pub ms: u64,
+    /// The clock on the wall: this is shown.
+    pub wall: Timestamp,
+}
+
+fn seconds(count: u32) -> Duration {
+    Duration::from_secs(count.into())
+}
+
 /// Who holds and waits: one piece of an agent's work. Two pieces of one agent wait for each other like anybody's.
 #[derive(Debug)]
 pub struct Owner {
@@ -130,6 +144,8 @@ pub struct Hold {
     pub fence: u64,
     /// When it ends unless it is renewed, in milliseconds of monotonic time.
     pub deadline_ms: u64,
+    /// The same for display, by the clock on the wall when it was last renewed.
+    pub expires_at: Timestamp,
     /// How long it lives from its grant and from each renewal.
     pub ttl_seconds: u32,
     /// When it was granted, for display.
@@ -166,15 +182,16 @@ impl Waiter {
 
     /// The lock it gets.
     #[must_use]
-    pub fn granted(self, id: Id<Hold>, fence: u64, now_ms: u64, acquired_at: Timestamp) -> Hold {
+    pub fn granted(self, id: Id<Hold>, fence: u64, now: Now) -> Hold {
         Hold {
             id,
             owner: self.owner,
             mode: self.mode,
             fence,
-            deadline_ms: deadline(now_ms, self.ttl_seconds),
+            deadline_ms: deadline(now.ms, self.ttl_seconds),
+            expires_at: now.wall.plus(seconds(self.ttl_seconds)),
             ttl_seconds: self.ttl_seconds,
-            acquired_at,
+            acquired_at: now.wall,
             heartbeats: 0,
             about: self.about,
         }
@@ -188,10 +205,10 @@ impl Hold {
         self.deadline_ms <= now_ms
     }
 
-    /// When that will be, for display.
-    #[must_use]
-    pub fn expires_at(&self, now_ms: u64, now: Timestamp) -> Timestamp {
-        now.plus(std::time::Duration::from_millis(self.deadline_ms.saturating_sub(now_ms)))
+    /// Begins its time anew.
+    fn begin(&mut self, now: Now) {
+        self.deadline_ms = deadline(now.ms, self.ttl_seconds);
+        self.expires_at = now.wall.plus(seconds(self.ttl_seconds));
     }
 
     /// Its ticket, if it was granted to one.

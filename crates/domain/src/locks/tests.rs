@@ -17,6 +17,10 @@ fn lock_id(number: u64) -> Id<Hold> {
     Id::new(Uuid::from_u128(u128::from(number)))
 }
 
+fn at(ms: u64) -> Now {
+    Now { ms, wall: Timestamp::from_micros(0) }
+}
+
 fn agent(birth: u64) -> Id<Account> {
     owner(birth).agent
 }
@@ -25,7 +29,7 @@ fn agent(birth: u64) -> Id<Account> {
 fn settle(line: &mut Line, now_ms: u64) {
     while let Some(next) = line.serve_next() {
         let number = next.number;
-        line.grant(next.granted(lock_id(number), number, now_ms, Timestamp::from_micros(0)));
+        line.grant(next.granted(lock_id(number), number, at(now_ms)));
     }
 }
 
@@ -79,10 +83,10 @@ fn leaving_opens_the_way_for_those_behind() {
 fn only_the_holder_renews_and_releases_and_only_in_time() {
     let mut line = Line::default();
     ask(&mut line, 1, 7, Mode::Exclusive);
-    assert_eq!(line.renew(lock_id(1), agent(8), None, 10).err(), Some(Refused::NotHolder));
-    assert_eq!(line.renew(lock_id(2), agent(7), None, 10).err(), Some(Refused::Expired));
-    assert_eq!(line.renew(lock_id(1), agent(7), None, 29_999).unwrap().deadline_ms, 59_999);
-    assert_eq!(line.renew(lock_id(1), agent(7), Some(5), 30_000).unwrap().deadline_ms, 35_000);
+    assert_eq!(line.renew(lock_id(1), agent(8), None, at(10)).err(), Some(Refused::NotHolder));
+    assert_eq!(line.renew(lock_id(2), agent(7), None, at(10)).err(), Some(Refused::Expired));
+    assert_eq!(line.renew(lock_id(1), agent(7), None, at(29_999)).unwrap().deadline_ms, 59_999);
+    assert_eq!(line.renew(lock_id(1), agent(7), Some(5), at(30_000)).unwrap().deadline_ms, 35_000);
     assert_eq!(line.check(lock_id(1), agent(8), 30_000).err(), Some(Refused::NotHolder));
     assert_eq!(line.check(lock_id(1), agent(7), 35_000).err(), Some(Refused::Expired), "too late");
     assert_eq!(line.check(lock_id(1), agent(7), 34_999).unwrap().ttl_seconds, 5);
@@ -99,7 +103,7 @@ fn an_owner_that_got_it_waits_for_it_no_more() {
     ask(&mut line, 3, 1, Mode::Exclusive);
     line.end(lock_id(0));
     let next = line.serve_next().unwrap();
-    let left = line.grant(next.granted(lock_id(1), 1, 0, Timestamp::from_micros(0)));
+    let left = line.grant(next.granted(lock_id(1), 1, at(0)));
     assert_eq!(left.iter().map(|waiter| waiter.number).collect::<Vec<_>>(), [3]);
     assert_eq!((holders(&line), waiting(&line)), (vec![1], vec![2]));
 }

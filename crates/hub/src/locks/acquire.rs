@@ -18,7 +18,7 @@ use crate::identity::authenticate::still_may;
 use crate::{Caller, Hub, HubError, settings};
 
 const WAIT_SECONDS: &str = "countersign_lock_wait_seconds";
-const DEADLOCKS_REFUSED: &str = "countersign_lock_refusals_total";
+const REFUSALS: &str = "countersign_lock_refusals_total";
 
 /// What somebody asks for.
 #[derive(Clone, Debug, Default)]
@@ -202,7 +202,7 @@ fn counted(refusal: Refusal) -> HubError {
         Refusal::QueueFull => "queue_full",
         _ => "other",
     };
-    metrics::counter!(DEADLOCKS_REFUSED, "why" => why).increment(1);
+    metrics::counter!(REFUSALS, "why" => why).increment(1);
     if matches!(refusal, Refusal::QueueFull) {
         tracing::warn!("somebody was refused because too many wait for one lock");
     }

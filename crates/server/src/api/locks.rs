@@ -102,7 +102,7 @@ pub(crate) async fn heartbeat(
     let HeartbeatLock { lock_id, agent_id, ttl_extension, .. } = input.checked()?.value;
     let (agent, id) = (agent_id.map(Id::new), Id::new(lock_id));
     let held = locks::heartbeat(&app.hub, &caller, agent, id, ttl_extension).await?;
-    let expires_at = held.expires_at.to_string();
+    let expires_at = held.hold.expires_at.to_string();
     Ok(Json(LockHeard { expires_at, heartbeat_count: held.hold.heartbeats }))
 }
 
@@ -255,7 +255,7 @@ fn shown(held: &Held) -> Lock {
         owner: hold.owner.name.to_string(),
         fencing_token: hold.fence,
         acquired_at: hold.acquired_at.to_string(),
-        expires_at: held.expires_at.to_string(),
+        expires_at: hold.expires_at.to_string(),
         ttl_seconds: hold.ttl_seconds,
         heartbeat_count: hold.heartbeats,
         purpose: hold.about.as_ref().and_then(|about| about.purpose.as_deref()).map(str::to_owned),

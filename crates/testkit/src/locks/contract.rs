@@ -10,7 +10,8 @@ use domain::locks::{LockKey, Mode};
 use tokio::task::JoinHandle;
 
 use super::{
-    Held, Subject, agent, grip, key, lock, org, queued, request, soon, ticket, until, waiting, wanted,
+    Held, Subject, agent, circles, grip, key, lock, org, queued, request, soon, ticket, until, waiting,
+    wanted,
 };
 
 /// Everything, each scene with an engine of its own.
@@ -25,9 +26,9 @@ pub async fn keeps<S: Subject>(make: impl Fn() -> S) {
     tenants_do_not_meet(&make()).await;
     several_are_all_or_none(&make()).await;
     for (owners, shared) in [(2, false), (5, false), (20, false), (2, true), (5, true)] {
-        circles_lose_their_youngest(&make(), owners, shared).await;
+        circles::circles_lose_their_youngest(&make(), owners, shared).await;
     }
-    two_works_of_one_agent_are_no_circle(&make()).await;
+    circles::two_works_of_one_agent_are_no_circle(&make()).await;
     an_agent_is_released_whole(&make()).await;
     an_admin_ends_what_is_held(&make()).await;
     locks_are_listed_newest_first(&make()).await;
@@ -41,7 +42,7 @@ pub(super) fn asks(locks: &Arc<dyn Locks>, wanted: Wanted) -> JoinHandle<Result<
     tokio::spawn(async move { locks.acquire(wanted).await })
 }
 
-async fn stands_in_line(locks: &Arc<dyn Locks>, name: &str, length: usize) {
+pub(super) async fn stands_in_line(locks: &Arc<dyn Locks>, name: &str, length: usize) {
     for _ in 0..10_000 {
         if soon(locks.queue(org(0), key(name))).await.expect("a line").waiters.len() == length {
             return;
@@ -51,7 +52,7 @@ async fn stands_in_line(locks: &Arc<dyn Locks>, name: &str, length: usize) {
     panic!("never {length} in line for {name}");
 }
 
-async fn got(asked: JoinHandle<Result<Acquired, Refusal>>) -> Result<Held, Refusal> {
+pub(super) async fn got(asked: JoinHandle<Result<Acquired, Refusal>>) -> Result<Held, Refusal> {
     match soon(asked).await.expect("a task that does not panic")? {
         Acquired::Held(held) => Ok(*held),
         Acquired::Queued { .. } => panic!("a ticket where nobody asked for one"),
@@ -274,76 +275,6 @@ async fn several_are_all_or_none(subject: &impl Subject) {
     subject.advance(Duration::from_secs(2));
     for held in &all {
         assert!(!soon(locks.is_current(org(0), held.key.clone(), held.hold.fence)).await.expect("an answer"));
-    }
-}
-
-/// Each holds its own key and waits for the next one's; with `shared` two bystanders share every key.
-async fn circles_lose_their_youngest(subject: &impl Subject, owners: u128, shared: bool) {
-    let locks = subject.locks();
-    let name = |number: u128| format!("k{}", number % owners);
-    let mode = if shared { Mode::Shared } else { Mode::Exclusive };
-    let mut held = Vec::new();
-    for number in 0..owners {
-        held.push(
-            lock(locks.acquire(Wanted { mode, ..wanted(number, &name(number)) })).await.expect("its own"),
-        );
-    }
-    if shared {
-        for number in 0..owners {
-            let bystander = Wanted { mode, ..wanted(100 + number, &name(number)) };
-            held.push(lock(locks.acquire(bystander)).await.expect("shared"));
-        }
-    }
-    let mut asked = Vec::new();
-    for number in 0..owners {
-        asked.push(asks(&locks, waiting(number, &name(number + 1))));
-        if number + 1 < owners {
-            stands_in_line(&locks, &name(number + 1), 1).await;
-        }
-    }
-    let loser = usize::try_from(owners).expect("few") - 1;
-    let refused = got(asked.remove(loser)).await;
-    let Err(Refusal::Deadlock(circle)) = refused else { panic!("{refused:?}") };
-    assert_eq!(circle.len(), asked.len() + 1, "the whole circle is named");
-    assert!(matches!(soon(locks.renew(grip(&held[loser]), None, true)).await, Err(Refusal::Expired)));
-    // The others go on, one after the other.
-    for number in (0..loser).rev() {
-        for held in held.iter().filter(|held| held.key == key(&name(number as u128 + 1))) {
-            drop(soon(locks.release(grip(held))).await);
-        }
-        let next = got(asked.remove(number)).await.expect("its turn");
-        soon(locks.release(grip(&next))).await.expect("its holder");
-    }
-    assert_eq!(locks.counts().deadlocks, 1, "exactly one loses");
-    let told = |what| subject.ears().heard().iter().filter(|told| told.what == what).count();
-    until("the deadlock is told", || told(What::Deadlock) == 1).await;
-    assert!(soon(locks.graph(org(0))).await.expect("a graph").edges.is_empty());
-}
-
-async fn two_works_of_one_agent_are_no_circle(subject: &impl Subject) {
-    let locks = subject.locks();
-    let work = |owner: &str, name| Wanted { owner: owner.into(), ..waiting(1, name) };
-    let a = lock(locks.acquire(work("one", "a"))).await.expect("a lock");
-    let b = lock(locks.acquire(work("two", "b"))).await.expect("a lock");
-    let c = lock(locks.acquire(work("three", "c"))).await.expect("a lock");
-    let waits = [asks(&locks, work("one", "b")), asks(&locks, work("two", "c"))];
-    stands_in_line(&locks, "b", 1).await;
-    stands_in_line(&locks, "c", 1).await;
-    for held in [&c, &b, &a] {
-        soon(locks.release(grip(held))).await.expect("its holder");
-    }
-    for asked in waits {
-        got(asked).await.expect("no circle");
-    }
-    // With the search switched off even a circle waits until its time is over.
-    let rules = Rules { queue_max: 100, detects_deadlocks: false };
-    let blind =
-        |number, name| Wanted { rules, wait: Wait::For(Duration::from_millis(50)), ..wanted(number, name) };
-    lock(locks.acquire(blind(7, "x"))).await.expect("a lock");
-    lock(locks.acquire(blind(8, "y"))).await.expect("a lock");
-    let waits = [asks(&locks, blind(7, "y")), asks(&locks, blind(8, "x"))];
-    for asked in waits {
-        assert!(matches!(got(asked).await, Err(Refusal::TimedOut)));
     }
 }
 

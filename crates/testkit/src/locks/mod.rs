@@ -1,5 +1,6 @@
 //! What every engine of locks must do, whatever it is made of.
 
+mod circles;
 pub mod contract;
 pub mod model;
 pub mod scripts;

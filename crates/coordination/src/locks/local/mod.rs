@@ -10,6 +10,7 @@ mod circles;
 mod index;
 mod journal;
 mod lane;
+mod restart;
 mod tickets;
 mod turn;
 mod views;
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::accounts::Account;
-use domain::locks::{Hold, Line, LockKey, Waiter, Waits, fences_left, first_fence};
+use domain::locks::{Hold, LockKey, Now, Waiter, Waits, fences_left, first_fence};
 use domain::organizations::Organization;
 use domain::{Id, Timestamp};
 use tokio::sync::{oneshot, watch};
@@ -188,6 +189,10 @@ impl Inner {
         self.waits[graphs].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn now(&self) -> Now {
+        Now { ms: self.time.monotonic_ms(), wall: self.time.wall() }
+    }
+
     /// The next number: for tokens, waiters and happenings.
     fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
@@ -213,43 +218,6 @@ impl Inner {
     /// What to say to somebody whose answer will never come.
     fn broken(&self) -> Refusal {
         self.journal.failure().cloned().unwrap_or(Refusal::OutcomeUnknown)
-    }
-
-    /// Takes over what an earlier run has left: every lock with its whole time, every ticket in its place.
-    fn take_over(&self, state: State) {
-        let now_ms = self.time.monotonic_ms();
-        for (place, mut line) in state.lines {
-            line.begin_anew(now_ms);
-            self.register(&place, &line, now_ms);
-            self.lane(self.lane_of(&place)).lines.insert(place.clone(), line);
-            // Those who waited with a connection are gone, so others may be served.
-            let mut turn = Turn::at(self, place);
-            turn.serve();
-            turn.finish();
-        }
-        for (number, happening) in state.happenings {
-            self.lane(0).tell_again(number, happening);
-            self.journal.poke(0);
-        }
-    }
-
-    fn register(&self, place: &Place, line: &Line, now_ms: u64) {
-        for hold in line.holders() {
-            let owner = &hold.owner;
-            self.agents.restore(owner, Some(hold.id));
-            self.index.add(hold, place.clone(), now_ms);
-            if let Some(ticket) = hold.ticket() {
-                self.tickets.add(ticket, place.clone(), owner.agent, now_ms);
-                self.tickets.granted(ticket, hold.id);
-            }
-        }
-        for waiter in line.waiters() {
-            self.agents.restore(&waiter.owner, None);
-            self.waiting.fetch_add(1, Ordering::Relaxed);
-            if let Some(ticket) = waiter.ticket() {
-                self.tickets.add(ticket, place.clone(), waiter.owner.agent, now_ms);
-            }
-        }
     }
 
     fn end_due(&self) {
@@ -401,6 +369,6 @@ impl Locks for Local {
 }
 
 /// A lock as its holder sees it.
-fn held(place: &Place, hold: &Hold, now_ms: u64, now: Timestamp) -> Held {
-    Held { key: place.key.clone(), hold: hold.clone(), expires_at: hold.expires_at(now_ms, now) }
+fn held(place: &Place, hold: &Hold) -> Held {
+    Held { key: place.key.clone(), hold: hold.clone() }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use domain::locks::{About, Hold, Line, Owner, Refused, Waiter};
+use domain::locks::{About, Hold, Line, Now, Owner, Refused, Waiter};
 use domain::{Id, Timestamp};
 
 use super::journal::record::Record;
@@ -22,8 +22,7 @@ pub(super) struct Turn<'e> {
     place: Place,
     pub(super) line: Line,
     had_queue: bool,
-    now_ms: u64,
-    now: Timestamp,
+    now: Now,
 }
 
 /// What came of asking.
@@ -41,10 +40,10 @@ impl<'e> Turn<'e> {
         let number = inner.lane_of(&place);
         let mut lane = inner.lane(number);
         let line = lane.lines.remove(&place).unwrap_or_default();
-        let (now_ms, now) = (inner.time.monotonic_ms(), inner.time.wall());
+        let now = inner.now();
         let had_queue = line.queue_length() > 0;
         let number = u8::try_from(number).unwrap_or(0);
-        let mut turn = Self { inner, lane, number, place, line, had_queue, now_ms, now };
+        let mut turn = Self { inner, lane, number, place, line, had_queue, now };
         turn.end_what_is_over();
         turn
     }
@@ -74,7 +73,7 @@ impl<'e> Turn<'e> {
     }
 
     pub(super) fn held(&self, hold: &Hold) -> Held {
-        held(&self.place, hold, self.now_ms, self.now)
+        held(&self.place, hold)
     }
 
     pub(super) fn answer(&mut self, listener: Listener, reply: Reply) {
@@ -82,7 +81,7 @@ impl<'e> Turn<'e> {
     }
 
     fn end_what_is_over(&mut self) {
-        let over = |hold: &&Hold| hold.is_over(self.now_ms);
+        let over = |hold: &&Hold| hold.is_over(self.now.ms);
         let ended: Vec<Id<Hold>> = self.line.holders().iter().filter(over).map(|hold| hold.id).collect();
         for id in &ended {
             if let Some(hold) = self.end(*id) {
@@ -117,7 +116,7 @@ impl<'e> Turn<'e> {
             owner,
             mode: wanted.mode,
             ttl_seconds: wanted.ttl_seconds,
-            asked_at: self.now,
+            asked_at: self.now.wall,
             about: wanted.about,
         };
         if is_free {
@@ -167,7 +166,7 @@ impl<'e> Turn<'e> {
         let ticket = Id::new((self.inner.fresh)());
         waiter.about.get_or_insert_default().ticket = Some(ticket);
         self.lane.write(&Record::Queued(self.place.clone(), &waiter));
-        self.inner.tickets.add(ticket, self.place.clone(), waiter.owner.agent, self.now_ms);
+        self.inner.tickets.add(ticket, self.place.clone(), waiter.owner.agent, self.now.ms);
         let position = self.enqueue(waiter);
         self.answer(listener, Reply::Acquired(Acquired::Queued { ticket, position }));
     }
@@ -195,9 +194,9 @@ impl<'e> Turn<'e> {
 
     fn grant(&mut self, waiter: Waiter, listener: Option<Listener>, fence: u64) {
         let ticket = waiter.ticket();
-        let hold = waiter.granted(Id::new((self.inner.fresh)()), fence, self.now_ms, self.now);
+        let hold = waiter.granted(Id::new((self.inner.fresh)()), fence, self.now);
         self.lane.write(&Record::Granted(self.place.clone(), &hold));
-        self.inner.index.add(&hold, self.place.clone(), self.now_ms);
+        self.inner.index.add(&hold, self.place.clone(), self.now.ms);
         self.inner.agents.holds(&hold.owner, hold.id);
         if let Some(ticket) = ticket {
             self.inner.tickets.granted(ticket, hold.id);
@@ -262,7 +261,7 @@ impl<'e> Turn<'e> {
 
     pub(super) fn release(&mut self, of: Grip, listener: Listener) -> Result<(), Refusal> {
         // The rule is asked first, and what it changes is put on record with what follows from it.
-        self.line.check(of.id, of.agent, self.now_ms).map_err(refusal)?;
+        self.line.check(of.id, of.agent, self.now.ms).map_err(refusal)?;
         if let Some(hold) = self.give_back(of.id) {
             let held = self.held(&hold);
             self.answer(listener, Reply::Held(held));
@@ -277,13 +276,13 @@ impl<'e> Turn<'e> {
         counts: bool,
         listener: Listener,
     ) -> Result<(), Refusal> {
-        let hold = self.line.renew(of.id, of.agent, ttl_seconds, self.now_ms).map_err(refusal)?;
+        let hold = self.line.renew(of.id, of.agent, ttl_seconds, self.now).map_err(refusal)?;
         hold.heartbeats = hold.heartbeats.saturating_add(u32::from(counts));
         let hold = hold.clone();
         let (ttl_seconds, heartbeats) = (hold.ttl_seconds, hold.heartbeats);
         let record = Record::Renewed { place: self.place.clone(), id: hold.id, ttl_seconds, heartbeats };
         self.lane.write(&record);
-        self.inner.index.look_again(&hold, self.now_ms);
+        self.inner.index.look_again(&hold, self.now.ms);
         let held = self.held(&hold);
         self.answer(listener, Reply::Held(held));
         Ok(())
@@ -296,7 +295,7 @@ impl<'e> Turn<'e> {
         }
         let happening = Happening {
             what,
-            at: self.now,
+            at: self.now.wall,
             key: self.place.key.clone(),
             owner: Arc::clone(owner),
             lock: hold.map(|hold| hold.id),
@@ -319,7 +318,7 @@ impl<'e> Turn<'e> {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.now
+        self.now.wall
     }
 }
 

@@ -148,7 +148,6 @@ impl Ord for Found {
 struct Search<'f> {
     filter: &'f Filter,
     now_ms: u64,
-    now: Timestamp,
     found: BinaryHeap<Found>,
 }
 
@@ -164,7 +163,7 @@ impl Search<'_> {
         if !wanted {
             return;
         }
-        self.found.push(Found(held(place, hold, self.now_ms, self.now)));
+        self.found.push(Found(held(place, hold)));
         if self.found.len() > filter.limit {
             self.found.pop();
         }
@@ -179,8 +178,7 @@ impl Search<'_> {
 
 /// Those of one key or one agent are found directly; otherwise all are looked at, lane by lane.
 pub(super) fn list(inner: &Inner, filter: &Filter) -> Vec<Held> {
-    let (now_ms, now) = (inner.time.monotonic_ms(), inner.time.wall());
-    let mut search = Search { filter, now_ms, now, found: BinaryHeap::new() };
+    let mut search = Search { filter, now_ms: inner.time.monotonic_ms(), found: BinaryHeap::new() };
     let look_at = |place: &Place, search: &mut Search<'_>| {
         let lane = inner.lane(inner.lane_of(place));
         let holders = lane.lines.get(place).into_iter().flat_map(|line| line.holders());

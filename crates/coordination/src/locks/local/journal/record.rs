@@ -285,6 +285,7 @@ impl Fields<'_, '_> {
             fence: self.u64()?,
             // Every lock gets its whole time after a restart.
             deadline_ms: 0,
+            expires_at: Timestamp::from_micros(0),
             ttl_seconds: self.u32()?,
             acquired_at: self.time()?,
             heartbeats: self.u32()?,
