@@ -5,8 +5,6 @@ use records::statement::registered;
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
-use super::people::typed;
-use crate::chance::Chance;
 use crate::homes::Home;
 use crate::progress;
 
@@ -14,9 +12,6 @@ use crate::progress;
 const SEARCH: &str = "records::member_names::SEARCH";
 /// What only later pages ask for, and what the limit is then called.
 const LATER_PAGE: &str = " AND (n.name, n.account_id) > ($4, $5)";
-
-/// PostgreSQL looks at the values five times before it makes up its mind.
-const SEARCHES_TO_SETTLE: usize = 20;
 
 /// Tells whoever waits by what the members' names are searched: by their primary key, and without sorting, or the
 /// figures will be bad.
@@ -39,25 +34,14 @@ fn of_sqlite(home: &Home) -> Result<Vec<String>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// As the planner plans for any values, and what it does once it has made up its mind, with the time that a wide
-/// search takes.
+/// As the product has it planned, for any values, with the time that a wide search takes.
 async fn of_postgres(client: &Client) -> Result<Vec<String>> {
+    client.batch_execute("SET plan_cache_mode = force_generic_plan").await?;
     client.batch_execute(&format!("PREPARE search AS {}", first_page()?)).await?;
     let org: String = client.query_one("SELECT id::text FROM organizations", &[]).await?.get(0);
-    let search = |typed: &str| format!("EXECUTE search ('{org}', '{typed}', '{typed}\\377', 51)");
-    let mut plan = Vec::new();
-    for mode in ["force_generic_plan", "auto"] {
-        client.batch_execute(&format!("SET plan_cache_mode = {mode}")).await?;
-        let mut chance = Chance::of(0);
-        for _ in 0..SEARCHES_TO_SETTLE {
-            client.simple_query(&search(&typed(&mut chance, 1_000))).await?;
-        }
-        let explain = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {}", search("a"));
-        let rows = client.query(&explain, &[]).await?;
-        plan.push(mode.to_owned());
-        plan.extend(rows.iter().map(|row| row.get::<_, String>(0)));
-    }
-    Ok(plan)
+    let search = format!("EXECUTE search ('{org}', 'a', 'a\\377', 51)");
+    let rows = client.query(&format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {search}"), &[]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 /// The text of the statement as the first page runs it.

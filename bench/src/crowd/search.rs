@@ -7,6 +7,7 @@ use super::people::typed;
 use super::{CONNECTIONS, Peopled};
 use crate::Bench;
 use crate::chance::Chance;
+use crate::closed_loop::Run;
 use crate::figures::{Bar, Row, grouped, ratio};
 use crate::http::{Request, load};
 use crate::turns::{Side, taken};
@@ -51,8 +52,11 @@ fn with(connections: usize, bar: Bar, at: &Searched<'_>) -> Result<Vec<Row>> {
         bench.runtime.block_on(load(many.hub.target, who, turn))
     });
     let [me, search] = taken(bench, [me, search])?;
-    let p99 = ratio(&search.values(|run| run.p99_micros), &me.values(|run| run.p99_micros));
-    let mut table = vec![Row::new(named("search ÷ `/me`: p99"), p99, 2).with_bar(bar)];
+    let of_me = |value: fn(&Run) -> f64| ratio(&search.values(value), &me.values(value));
+    let mut table = vec![
+        Row::new(named("search ÷ `/me`: p99"), of_me(|run| run.p99_micros), 2).with_bar(bar),
+        Row::new(named("search ÷ `/me`: p50"), of_me(|run| run.p50_micros), 2),
+    ];
     table.extend(me.rows());
     table.extend(search.rows());
     Ok(table)

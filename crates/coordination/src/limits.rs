@@ -55,7 +55,7 @@ impl<K: Hash + Eq, const PART_SECONDS: i64> Limits<K, PART_SECONDS> {
             return false;
         }
         let shard = self.shard(caller).lock().unwrap_or_else(PoisonError::into_inner);
-        shard.get(caller).is_some_and(|window| !window.clone().check(now.micros(), self.limit).allowed)
+        shard.get(caller).is_some_and(|window| window.is_exhausted(now.micros(), self.limit))
     }
 
     /// Takes back one request of this caller that was counted at this time.

@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, approvals, audit, backup, config_check, events, key, login, logout, man, me,
-    migrate, org, projects, restore, serve, settings, tasks,
+    account, admin, agents, approvals, audit, backup, config_check, events, key, locks, login, logout, man,
+    me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings, tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -68,6 +68,15 @@ enum Command {
     /// Agents and their keys
     #[command(after_help = agents::EXAMPLES)]
     Agent(agents::Agents),
+    /// Policies: who must decide on what
+    #[command(after_help = policies::EXAMPLES)]
+    Policy(policies::Policies),
+    /// The resource catalogue: how much depends on what
+    #[command(after_help = resource_catalogue::EXAMPLES)]
+    Catalogue(resource_catalogue::Catalogue),
+    /// Locks: take, hold around a command, look at
+    #[command(after_help = locks::EXAMPLES)]
+    Lock(locks::Locks),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -214,6 +223,9 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Task(tasks) => tasks::run(tasks),
         Command::Approval(approvals) => approvals::run(approvals),
         Command::Agent(agents) => agents::run(agents),
+        Command::Policy(policies) => policies::run(policies),
+        Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
+        Command::Lock(locks) => locks::run(locks),
         Command::Events(events) => events::run(&events),
         Command::Audit(audit) => audit::run(audit),
         Command::Admin(admin) => admin::run(admin),

@@ -22,6 +22,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hub::identity::oidc::{Issuer, Settings};
 use ipnet::IpNet;
 
 pub use connection::ConnectionUrl;
@@ -50,6 +51,8 @@ pub struct Config {
     pub log: LogConfig,
     /// Standalone grants.
     pub approvals: ApprovalsConfig,
+    /// Where people may log in besides here.
+    pub oidc: Option<Settings>,
 }
 
 /// Where the records are.
@@ -174,6 +177,7 @@ impl Config {
         let http = HttpConfig::read(values);
         let log = LogConfig::read(values);
         let approvals = ApprovalsConfig::read(values, redis.as_ref());
+        let oidc = oidc(values);
         Some(Self {
             data: data?,
             keys_dir: keys_dir?,
@@ -182,6 +186,7 @@ impl Config {
             http: http?,
             log: log?,
             approvals: approvals?,
+            oidc,
         })
     }
 }
@@ -258,4 +263,32 @@ impl ApprovalsConfig {
         }
         Some(Self { store: store?, cleanup_interval: cleanup_interval?, default_ttl: default_ttl? })
     }
+}
+
+/// What the hub asks a provider for when nobody says.
+const USUAL_SCOPES: &str = "openid email profile";
+
+/// The provider of logins, if there is one. Half of one is a mistake, and is refused.
+fn oidc(values: &mut Values<'_>) -> Option<Settings> {
+    let issuer = values.get(&setting::OIDC_ISSUER);
+    let client_id = values.get(&setting::OIDC_CLIENT_ID);
+    let client_secret = values.get(&setting::OIDC_CLIENT_SECRET);
+    let name = values.get_or(&setting::OIDC_NAME, issuer.as_ref().map(Issuer::host));
+    let scopes = values.get_or(&setting::OIDC_SCOPES, issuer.as_ref().map(|_| USUAL_SCOPES));
+    let alone = [
+        client_id.as_ref().map(|_| setting::OIDC_CLIENT_ID.name),
+        client_secret.as_ref().map(|_| setting::OIDC_CLIENT_SECRET.name),
+        name.as_ref().map(|_| setting::OIDC_NAME.name),
+        scopes.as_ref().map(|_| setting::OIDC_SCOPES.name),
+    ];
+    match (&issuer, &client_id, alone.into_iter().flatten().next()) {
+        (Some(_), None, _) => {
+            values.refuse(&setting::OIDC_CLIENT_ID, "it is required because oidc_issuer is set".to_owned());
+        }
+        (None, _, Some(other)) => {
+            values.refuse(&setting::OIDC_ISSUER, format!("it is required because {other} is set"));
+        }
+        _ => {}
+    }
+    Some(Settings { issuer: issuer?, client_id: client_id?, client_secret, name: name?, scopes: scopes? })
 }

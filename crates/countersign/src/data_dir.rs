@@ -54,6 +54,11 @@ impl DataDir {
     }
 }
 
+/// Where the journal of the locks is in a data directory.
+pub(crate) fn locks_in(data: &Path) -> PathBuf {
+    data.join("locks")
+}
+
 /// Where the SQLite database of a data directory is.
 pub(crate) fn database_in(data: &Path) -> PathBuf {
     data.join(DATABASE_FILE)

@@ -57,7 +57,7 @@ impl From<&ClientError> for Exit {
                     | Code::NotYourReview
                     | Code::SelfApproval,
                 ) => Self::Refused,
-                Some(Code::RequestTimeout) => Self::TimedOut,
+                Some(Code::RequestTimeout | Code::LockWaitTimeout) => Self::TimedOut,
                 // A newer hub may refuse with a code of its own.
                 None if matches!(problem.status, 401 | 403) => Self::Refused,
                 _ => Self::Failed,
@@ -105,6 +105,7 @@ mod tests {
             (problem(Code::NotYourReview), Exit::Refused),
             (ClientError::Problem(Box::new(unknown)), Exit::Refused),
             (problem(Code::RequestTimeout), Exit::TimedOut),
+            (problem(Code::LockWaitTimeout), Exit::TimedOut),
             (problem(Code::NotFound), Exit::Failed),
             (problem(Code::ValidationFailed), Exit::Failed),
             (problem(Code::Overloaded), Exit::Failed),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use hub::clock::{Clock, SystemClock};
 use hub::identity::bootstrap::{HandedOver, bootstrap};
+use hub::identity::oidc::Provider;
 use hub::identity::operator::Operator;
 use hub::ids::SystemIds;
 use hub::keys::HubKeys;
@@ -12,7 +13,7 @@ use hub::{Hub, instance};
 use records::{Db, Engine, migrate};
 
 use crate::config::Config;
-use crate::data_dir::{DataDir, database_in};
+use crate::data_dir::{DataDir, database_in, locks_in};
 
 /// Requests a minute and address before login.
 const ANONYMOUS_RATE_LIMIT: u32 = 300;
@@ -46,8 +47,10 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
     let hub_config = hub::Config {
         rate_limit: config.http.rate_limit,
         anonymous_rate_limit: ANONYMOUS_RATE_LIMIT,
+        lock_rate_limit: config.http.lock_rate_limit,
         blob_quota_bytes: BLOB_QUOTA_BYTES,
         keys,
+        oidc: config.oidc.clone().map(Provider::new).transpose()?,
     };
     let hub = Hub::new(records, clock, Arc::new(SystemIds), hub_config);
     if hub.records.engine() == Engine::Postgres {
@@ -55,6 +58,7 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
         drop(hub.coordination.lease.set(lease));
     }
     let first_start = bootstrap(&hub, data.path()).await?;
+    hub::locks::open(&hub, &locks_in(data.path()), hub::locks::LOG_BYTES).await?;
     Ok(Opened { hub, first_start, _data: data })
 }
 

@@ -65,6 +65,13 @@ impl<const PART_SECONDS: i64> SlidingWindow<PART_SECONDS> {
         }
     }
 
+    /// Whether a request at this time would be refused; it is not counted.
+    #[must_use]
+    pub fn is_exhausted(&self, now_micros: i64, limit: u32) -> bool {
+        // Time only takes away from what is counted, so whoever is below the limit now needs no closer look.
+        self.total >= limit && !self.clone().check(now_micros, limit).allowed
+    }
+
     /// Takes back one request that was allowed at this time, if it still counts.
     pub fn give_back(&mut self, counted_at_micros: i64) {
         let part = counted_at_micros.div_euclid(Self::PART_MICROS);
@@ -221,7 +228,9 @@ mod tests {
                 latest = latest.max(now);
                 let since = |span: i64| log.iter().filter(|at| **at > latest - span).count();
                 let (in_window, in_wider_window) = (since(WINDOW), since(WINDOW + SECOND));
+                let is_exhausted = window.is_exhausted(now, limit);
                 let decision = window.check(now, limit);
+                prop_assert_eq!(is_exhausted, !decision.allowed, "a look and an attempt see the same");
                 if decision.allowed {
                     prop_assert!(in_window < limit as usize, "one too many");
                     log.push(latest);

@@ -23,11 +23,16 @@ pub enum SecretKind {
     Link,
     /// A program that waits for a person to grant it a login.
     Device,
+    /// A browser that was sent to a provider of logins.
+    Browser,
+    /// What the provider gives back to that browser.
+    State,
 }
 
 impl SecretKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::ApiKey, Self::Login, Self::Link, Self::Device];
+    pub const ALL: [Self; 6] =
+        [Self::ApiKey, Self::Login, Self::Link, Self::Device, Self::Browser, Self::State];
 
     /// How secrets of this kind begin.
     #[must_use]
@@ -37,6 +42,8 @@ impl SecretKind {
             Self::Login => "css_",
             Self::Link => "cso_",
             Self::Device => "csd_",
+            Self::Browser => "csb_",
+            Self::State => "cst_",
         }
     }
 }

@@ -86,7 +86,7 @@ impl<T> Act<T> {
             event_type: event_type.to_owned(),
             occurred_at: self.now,
             actor: Some(self.actor().raw()),
-            source: self.caller.origin.service.clone(),
+            source: self.caller.origin.service.to_string(),
             subject,
             payload,
         };

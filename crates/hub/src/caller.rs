@@ -1,5 +1,6 @@
 //! Who asks, from where, with what.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use domain::accounts::Account;
@@ -19,7 +20,7 @@ pub struct Origin {
     /// The client's `User-Agent`.
     pub user_agent: Option<String>,
     /// Which part of the hub acts: `api`, `worker/<name>`, `bootstrap`.
-    pub service: String,
+    pub service: Cow<'static, str>,
 }
 
 /// An authenticated caller.
@@ -30,7 +31,7 @@ pub struct Caller {
     /// What the caller may do with this credential.
     pub capabilities: CapabilitySet,
     /// Where the request comes from.
-    pub origin: Origin,
+    pub origin: Arc<Origin>,
 }
 
 impl Caller {

@@ -94,12 +94,18 @@ pub enum HubError {
         /// And all around it.
         review_hash: String,
     },
+    /// The provider of logins could not be reached, or did not answer as it must.
+    #[error("{0} could not be reached; nobody was signed in. Try again in a moment, or sign in another way")]
+    ProviderUnavailable(String),
     /// The log no longer goes back that far.
     #[error("events up to {} are gone", oldest_seq - 1)]
     EventsGone {
         /// The oldest number that can be asked for.
         oldest_seq: i64,
     },
+    /// A lock could not be had, or kept.
+    #[error(transparent)]
+    Lock(#[from] coordination::locks::Refusal),
     /// The hub's own keys are not what they were at the start.
     #[error(transparent)]
     Keys(#[from] crate::keys::KeyError),

@@ -31,6 +31,9 @@ pub async fn checks(hub: &Hub) -> Vec<Check> {
         let detail = if ok { "held" } else { "lost: the database was not reached in time" };
         checks.push(Check { name: "lease", ok, detail: detail.into() });
     }
+    let broken = crate::locks::failure(hub);
+    let detail = broken.clone().unwrap_or_else(|| "local".into());
+    checks.push(Check { name: "locks", ok: broken.is_none(), detail });
     checks
 }
 

@@ -24,6 +24,7 @@ pub mod instance;
 pub mod jobs;
 pub mod keys;
 pub mod lifecycle;
+pub mod locks;
 pub mod policies;
 pub mod projects;
 pub mod resource_catalogue;
@@ -36,6 +37,7 @@ pub mod workspaces;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use coordination::bus::Bus;
 use coordination::cache::{ExactCache, Moment};
 use coordination::crowds::Crowds;
 use coordination::limits::Limits;
@@ -44,6 +46,7 @@ use coordination::turns::Turns;
 use coordination::wake::Wakers;
 use domain::Id;
 use domain::accounts::Account;
+use domain::events::Event;
 use domain::idempotency::Slot;
 use domain::organizations::Organization;
 use domain::policies::RuleSet;
@@ -67,6 +70,7 @@ pub use records::tasks::Filter as TaskFilter;
 use clock::Clock;
 use identity::attempts::Attempts;
 use identity::credential::Credential;
+use identity::oidc::Provider;
 use identity::passwords::Hashing;
 use ids::Ids;
 use keys::HubKeys;
@@ -105,10 +109,14 @@ pub struct Config {
     pub rate_limit: u32,
     /// Requests a minute and address before login; 0 = no limit.
     pub anonymous_rate_limit: u32,
+    /// Locks asked for a minute and agent; 0 = no limit.
+    pub lock_rate_limit: u32,
     /// Bytes of blobs an organization may keep.
     pub blob_quota_bytes: i64,
     /// The hub's own keys.
     pub keys: HubKeys,
+    /// Where people may log in besides here.
+    pub oidc: Option<Provider>,
 }
 
 /// What is shared in this process.
@@ -130,6 +138,12 @@ pub struct Coordination {
     pub(crate) attempts: Attempts,
     /// Where passwords are hashed, few at a time.
     pub hashing: Hashing,
+    /// The engine of locks, once it is open.
+    pub(crate) locks: OnceLock<locks::Engine>,
+    /// Locks asked for, by agent.
+    pub(crate) lock_limits: Limits<Id<Account>>,
+    /// Events that are not in the log.
+    pub live: Bus<Event>,
 }
 
 impl Hub {
@@ -149,6 +163,9 @@ impl Hub {
             address_limits: Limits::new(config.anonymous_rate_limit),
             attempts: Attempts::default(),
             hashing: Hashing::default(),
+            locks: OnceLock::new(),
+            lock_limits: Limits::new(config.lock_rate_limit),
+            live: Bus::default(),
         };
         Self {
             records,
@@ -173,11 +190,13 @@ impl Hub {
         Moment { epoch, now, max_age: (!is_alone).then_some(SHARED_CACHE_AGE_MAX) }
     }
 
-    /// Starts the background work: sequencer, sealer, jobs.
+    /// Starts the background work: sequencer, sealer, jobs, locks, a first look at the provider of logins.
     pub fn start(&self) {
         events::feed::start(self);
         audit::sealer::start(self);
         jobs::runner::start(self);
+        identity::oidc_flows::get_ready(self);
+        locks::start(self);
     }
 
     /// Ends the background work, seals what is not yet sealed, closes the records.

@@ -115,23 +115,6 @@ pub async fn get_locked(tx: &mut Tx, org: Id<Organization>, id: Id<ApiKey>) -> R
     tx.opt(&GET_LOCKED, args![org, id]).await
 }
 
-struct Any {
-    any_row: bool,
-}
-row!(Any { any_row });
-// Over all organizations: a credential anywhere is a credential of the account.
-statement!(
-    ANY_OF: Any = "SELECT EXISTS (SELECT 1 FROM api_keys WHERE owner_id = $1) \
-                   OR EXISTS (SELECT 1 FROM passwords WHERE account_id = $1) \
-                   OR EXISTS (SELECT 1 FROM login_sessions WHERE account_id = $1) \
-                   OR EXISTS (SELECT 1 FROM external_identities WHERE account_id = $1) AS any_row"
-);
-
-/// Whether the account has, or ever had, a credential of any kind.
-pub async fn any_credential_of(tx: &mut Tx, owner: Id<Account>) -> Result<bool> {
-    Ok(tx.one(&ANY_OF, args![owner]).await?.any_row)
-}
-
 /// Keys of the organization (of one owner and the owner's agents), newest first.
 pub async fn list(
     db: &Db,

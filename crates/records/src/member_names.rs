@@ -14,6 +14,9 @@ statement!(
 );
 statement!(DELETE = "DELETE FROM member_names WHERE org_id = $1 AND account_id = $2");
 
+/// How many rows a search reads at once at most.
+const SEARCHED_ROWS_MAX: usize = 1_000;
+
 /// A member in one row, with the name the list is sorted by.
 struct Found {
     id: Id<Account>,
@@ -62,8 +65,6 @@ statement!(
                   and ["n.account_id = ?", "a.gitea_username = ?", "(n.name, n.account_id) > (?, ?)"]
                   then "ORDER BY n.name, n.account_id LIMIT ?"
 );
-// Who is found by two of their names is listed once, at the first of them. A subquery, not NOT EXISTS: PostgreSQL may
-// turn that into a join over everybody who is found.
 statement!(
     SEARCH: Found = "SELECT a.id, a.email, a.display_name, a.gitea_username, a.access_level, a.status, \
                      a.home_org_id, a.created_at, a.updated_at, m.membership_level, m.manager_id, \
@@ -72,9 +73,7 @@ statement!(
                       WHERE r.org_id = n.org_id AND r.account_id = n.account_id) AS grants, n.name AS sorted_by \
                      FROM member_names n JOIN accounts a ON a.id = n.account_id \
                      JOIN organization_members m ON m.org_id = n.org_id AND m.account_id = n.account_id \
-                     WHERE n.org_id = $1 AND n.name >= $2 AND n.name < $3 AND n.name = (SELECT o.name \
-                     FROM member_names o WHERE o.account_id = n.account_id AND o.org_id = n.org_id \
-                     AND o.name >= $2 AND o.name < $3 ORDER BY o.name LIMIT 1)"
+                     WHERE n.org_id = $1 AND n.name >= $2 AND n.name < $3"
                     and ["(n.name, n.account_id) > (?, ?)"]
                     then "ORDER BY n.name, n.account_id LIMIT ?"
 );
@@ -112,24 +111,67 @@ pub async fn list(
     after: Option<After>,
     limit: i64,
 ) -> Result<Vec<(Member, After)>> {
-    let (statement, mut search) = match wanted {
-        Wanted::Called(text) if !folded(text).is_empty() => {
-            let from = folded(text).into_bytes();
-            // No UTF-8 holds this byte, so it stands behind everything that begins with the text.
-            let to = [from.as_slice(), &[0xff]].concat();
-            (&SEARCH, SEARCH.with(&[Value::from(org), from.into(), to.into()]))
-        }
-        _ => (&LIST, LIST.with(args![org])),
-    };
+    let mut search = LIST.with(args![org]);
     match wanted {
+        Wanted::Called(text) if !folded(text).is_empty() => {
+            return called(db, org, &folded(text), after, limit).await;
+        }
         Wanted::InGitea(name) => LIST.and(&mut search, "a.gitea_username = ?", args![name.clone()]),
         Wanted::One(account) => LIST.and(&mut search, "n.account_id = ?", args![*account]),
         Wanted::Everybody | Wanted::Called(_) => {}
     }
     if let Some((name, id)) = after {
-        statement.and(&mut search, "(n.name, n.account_id) > (?, ?)", &[name.into(), Value::from(id)]);
+        LIST.and(&mut search, "(n.name, n.account_id) > (?, ?)", &[name.into(), Value::from(id)]);
     }
-    let found = db.found(statement.finish(search, &[Value::from(limit)])).await?;
+    members(db.found(LIST.finish(search, &[Value::from(limit)])).await?)
+}
+
+/// Members by the first of their names that begins with the text. The rows of their other names are passed over, and
+/// more are read in their place; to look for an earlier name in SQL takes as long as all the rest of the search.
+async fn called(
+    db: &Db,
+    org: Id<Organization>,
+    text: &str,
+    mut after: Option<After>,
+    limit: i64,
+) -> Result<Vec<(Member, After)>> {
+    let wanted = usize::try_from(limit).unwrap_or(0);
+    let (mut found, mut spare) = (Vec::new(), 1);
+    loop {
+        let missing = wanted - found.len();
+        let asked = (missing * spare).min(SEARCHED_ROWS_MAX);
+        let rows = called_at_all(db, org, text, after, asked).await?;
+        let is_end = rows.len() < asked;
+        after = rows.last().map(|(_, place)| place.clone());
+        let is_first = |(member, (name, _)): &(Member, After)| member.account.is_first_found_at(name, text);
+        found.extend(rows.into_iter().filter(is_first).take(missing));
+        if is_end || found.len() == wanted {
+            return Ok(found);
+        }
+        // There can be thousands in a row that are not the first: e-mails often begin like the names.
+        spare = (spare * 2).min(SEARCHED_ROWS_MAX);
+    }
+}
+
+/// Each name that begins with the text, with its member.
+async fn called_at_all(
+    db: &Db,
+    org: Id<Organization>,
+    text: &str,
+    after: Option<After>,
+    limit: usize,
+) -> Result<Vec<(Member, After)>> {
+    // No UTF-8 holds this byte, so it stands behind everything that begins with the text.
+    let to = [text.as_bytes(), &[0xff]].concat();
+    let mut search = SEARCH.with(&[Value::from(org), text.as_bytes().to_vec().into(), to.into()]);
+    if let Some((name, id)) = after {
+        SEARCH.and(&mut search, "(n.name, n.account_id) > (?, ?)", &[name.into(), Value::from(id)]);
+    }
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    members(db.found(SEARCH.finish(search, &[Value::from(limit)])).await?)
+}
+
+fn members(found: Vec<Found>) -> Result<Vec<(Member, After)>> {
     found.into_iter().map(Found::member).collect()
 }
 

@@ -1,4 +1,6 @@
-//! What only browsers need: the login's cookie, and the rule that other sites change nothing.
+//! What only browsers need: cookies, and the rule that other sites change nothing.
+
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -7,6 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, Uri};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
 use domain::login_sessions::LOGIN_LASTS;
+use domain::oidc_flows::FLOW_LASTS;
 use wire::Code;
 
 use crate::problem::Problem;
@@ -14,41 +17,60 @@ use crate::{App, Options};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// With the prefix a browser takes the cookie only over TLS, for this host alone, for all paths.
-const SECURE_NAME: &str = "__Host-cs";
-const PLAIN_NAME: &str = "cs";
-
-/// The name of the login's cookie.
-fn name(options: &Options) -> &'static str {
-    if options.secure_cookies { SECURE_NAME } else { PLAIN_NAME }
+/// What a browser keeps for the hub. With the prefix `__Host-` it takes the cookie only over TLS, for this host alone, for
+/// all paths.
+#[derive(Clone, Copy)]
+pub(crate) enum Cookie {
+    /// The token of a login.
+    Login,
+    /// That this browser is the one that was sent to the provider of logins.
+    Flow,
 }
 
-/// The login's token, if the browser sent one.
-pub(crate) fn login<'h>(options: &Options, headers: &'h HeaderMap) -> Option<&'h str> {
-    let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    pairs.flat_map(|pairs| pairs.split(';')).find_map(|pair| {
-        let (found, value) = pair.trim().split_once('=')?;
-        (found == name(options)).then_some(value)
-    })
-}
+impl Cookie {
+    fn name(self, options: &Options) -> &'static str {
+        match (self, options.secure_cookies) {
+            (Self::Login, true) => "__Host-cs",
+            (Self::Login, false) => "cs",
+            (Self::Flow, true) => "__Host-cs-oidc",
+            (Self::Flow, false) => "cs-oidc",
+        }
+    }
 
-/// Has the browser keep the login.
-pub(crate) fn keep(options: &Options, token: &str) -> HeaderValue {
-    cookie(options, token, LOGIN_LASTS.as_secs())
-}
+    fn lasts(self) -> Duration {
+        match self {
+            Self::Login => LOGIN_LASTS,
+            Self::Flow => FLOW_LASTS,
+        }
+    }
 
-/// Has the browser forget it.
-pub(crate) fn forget(options: &Options) -> HeaderValue {
-    cookie(options, "", 0)
-}
+    /// What the browser sent.
+    pub(crate) fn read<'h>(self, options: &Options, headers: &'h HeaderMap) -> Option<&'h str> {
+        let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        pairs.flat_map(|pairs| pairs.split(';')).find_map(|pair| {
+            let (found, value) = pair.trim().split_once('=')?;
+            (found == self.name(options)).then_some(value)
+        })
+    }
 
-fn cookie(options: &Options, token: &str, seconds: u64) -> HeaderValue {
-    let secure = if options.secure_cookies { "; Secure" } else { "" };
-    let text =
-        format!("{}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}", name(options));
-    let mut value = HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
-    value.set_sensitive(true);
-    value
+    /// Has the browser keep it.
+    pub(crate) fn keep(self, options: &Options, secret: &str) -> HeaderValue {
+        self.set(options, secret, self.lasts().as_secs())
+    }
+
+    /// Has the browser forget it.
+    pub(crate) fn forget(self, options: &Options) -> HeaderValue {
+        self.set(options, "", 0)
+    }
+
+    fn set(self, options: &Options, value: &str, seconds: u64) -> HeaderValue {
+        let secure = if options.secure_cookies { "; Secure" } else { "" };
+        let name = self.name(options);
+        let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
+        let mut value = HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
+        value.set_sensitive(true);
+        value
+    }
 }
 
 /// Refuses what a page of another site has a browser send; whoever is no browser is not asked.

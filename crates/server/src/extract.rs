@@ -141,6 +141,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
     }
 }
 
+/// A JSON body that is a list, parsed strictly; whoever knows what is in it checks it.
+pub(crate) struct ListInput(pub(crate) serde_json::Value);
+
+impl<S: Send + Sync> FromRequest<S> for ListInput {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        require_json(request.headers())?;
+        let value = domain::json::parse(&whole_body(request).await?)?;
+        if value.is_array() { Ok(Self(value)) } else { Err(Problem::field("", "the body must be a list")) }
+    }
+}
+
 impl<T: Validate<Context = ()>> Input<T> {
     pub(crate) fn checked(self) -> Result<Self, Problem> {
         self.value.validate().map_err(|report| invalid(&report))?;

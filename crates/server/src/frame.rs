@@ -7,7 +7,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
 };
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
 use domain::secrets::SecretKind;
@@ -21,6 +21,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
 /// What a waiting request gets on top of its wait.
 const WAIT_GRACE: Duration = Duration::from_secs(15);
+const LOCKS: &str = "/api/v1/locks/acquire";
 const CLIENT_REQUEST_ID_CHARS_MAX: usize = 128;
 
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -77,7 +78,7 @@ pub(crate) async fn mark_route(request: Request, next: Next) -> Response<Body> {
 /// Ends a request that takes too long. What it had begun to write may still be committed.
 pub(crate) async fn limit_time(request: Request, next: Next) -> Response<Body> {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let limit = REQUEST_TIME_MAX.max(asked_wait(request.uri().query()) + WAIT_GRACE);
+    let limit = REQUEST_TIME_MAX.max(longest_wait(request.uri()) + WAIT_GRACE);
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) if changes => {
@@ -86,6 +87,14 @@ pub(crate) async fn limit_time(request: Request, next: Next) -> Response<Body> {
                 .into_response()
         }
         Err(_) => Problem::new(Code::Overloaded, "the answer took too long").retry_after(1).into_response(),
+    }
+}
+
+/// How long a request may wait for something. Those for locks say it in a body that nobody has read yet.
+fn longest_wait(uri: &Uri) -> Duration {
+    match uri.path().starts_with(LOCKS) {
+        true => Duration::from_secs(wire::locks::WAIT_SECONDS_MAX.into()),
+        false => asked_wait(uri.query()),
     }
 }
 

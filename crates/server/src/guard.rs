@@ -13,8 +13,9 @@ use hub::{Caller, HubError, Origin};
 use wire::Code;
 
 use crate::address::{self, Client};
+use crate::browser::Cookie;
 use crate::problem::Problem;
-use crate::{App, Peer, browser};
+use crate::{App, Peer};
 
 const USER_AGENT_CHARS_MAX: usize = 400;
 
@@ -164,7 +165,8 @@ async fn caller(
 /// The key or login the caller shows: in the header, else in the browser's cookie.
 fn presented<'r>(app: &App, headers: &'r HeaderMap) -> Result<&'r str, Problem> {
     let Some(value) = headers.get(AUTHORIZATION) else {
-        return browser::login(&app.options, headers)
+        return Cookie::Login
+            .read(&app.options, headers)
             .ok_or_else(|| unauthenticated("send your API key as `Authorization: Bearer csk_…`, or log in"));
     };
     let text = value.to_str().unwrap_or_default();

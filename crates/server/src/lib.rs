@@ -14,6 +14,7 @@ mod browser;
 mod extract;
 mod frame;
 mod guard;
+mod json;
 pub mod listen;
 mod openapi;
 mod pages;

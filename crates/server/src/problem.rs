@@ -16,6 +16,8 @@ const RETRY_AFTER_SECONDS: u32 = 1;
 const RETRY_AFTER_DISK_FULL_SECONDS: u32 = 30;
 /// Tasks end when people have decided.
 const RETRY_AFTER_TOO_MANY_OPEN_SECONDS: u32 = 60;
+/// A provider of logins that is away is not asked before.
+pub(crate) const RETRY_AFTER_PROVIDER_SECONDS: u32 = 5;
 
 /// An answer that is not a success.
 #[derive(Clone, Debug)]
@@ -108,9 +110,13 @@ impl From<HubError> for Problem {
             HubError::AuthorizationPending => Self::new(Code::AuthorizationPending, detail),
             HubError::AccessDenied(_) => Self::new(Code::AccessDenied, detail),
             HubError::Expired(_) => Self::new(Code::Expired, detail),
+            HubError::ProviderUnavailable(_) => {
+                Self::new(Code::ProviderUnavailable, detail).retry_after(RETRY_AFTER_PROVIDER_SECONDS)
+            }
             HubError::EventsGone { oldest_seq } => {
                 Self::new(Code::EventsGone, detail).with("oldest_seq", oldest_seq)
             }
+            HubError::Lock(refusal) => crate::api::locks::refused(&refusal, detail),
             HubError::NoRandomness(_) | HubError::Keys(_) => internal(&detail),
         }
     }

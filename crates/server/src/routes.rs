@@ -38,8 +38,9 @@ fn may(capability: Capability) -> Needs {
 }
 
 fn table() -> Vec<Route> {
-    let entries =
-        [of_the_instance(), of_identity(), of_work(), of_tasks(), of_the_record()].into_iter().flatten();
+    let parts =
+        [of_the_instance(), of_identity(), of_work(), of_locks(), of_review(), of_tasks(), of_the_record()];
+    let entries = parts.into_iter().flatten();
     entries.map(|(needs, mount)| Route { needs, mount }).collect()
 }
 
@@ -145,6 +146,34 @@ fn of_tasks() -> Vec<Entry> {
         (may(C::ApprovalsDecide), routes!(api::approvals::reject)),
         (may(C::ApprovalsDecide), routes!(api::approvals::request_changes)),
         (may(C::ApprovalsDecide), routes!(api::approvals::acknowledge)),
+    ]
+}
+
+fn of_review() -> Vec<Entry> {
+    vec![
+        (may(C::PoliciesRead), routes!(api::policies::list)),
+        (may(C::PoliciesWrite), routes!(api::policies::create)),
+        (may(C::PoliciesRead), routes!(api::policies::get)),
+        (may(C::PoliciesWrite), routes!(api::policies::change)),
+        (may(C::PoliciesWrite), routes!(api::policies::deactivate)),
+        (may(C::PoliciesRead), routes!(api::resource_catalogue::get)),
+        (may(C::PoliciesWrite), routes!(api::resource_catalogue::replace)),
+    ]
+}
+
+fn of_locks() -> Vec<Entry> {
+    vec![
+        (may(C::LocksRead), routes!(api::locks::list)),
+        (may(C::LocksWrite), routes!(api::locks::acquire)),
+        (may(C::LocksWrite), routes!(api::locks::acquire_many)),
+        (may(C::LocksWrite), routes!(api::locks::heartbeat)),
+        (may(C::LocksWrite), routes!(api::locks::release)),
+        (may(C::LocksRead), routes!(api::locks::validate)),
+        (may(C::LocksRead), routes!(api::locks::queue)),
+        (may(C::LocksRead), routes!(api::locks::graph)),
+        (may(C::LocksRead), routes!(api::locks::ticket)),
+        (may(C::LocksWrite), routes!(api::locks::leave)),
+        (may(C::LocksForceRelease), routes!(api::locks::force_release)),
     ]
 }
 

@@ -8,6 +8,10 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 const REQUESTS: &str = "countersign_http_requests_total";
 const SECONDS: &str = "countersign_http_request_seconds";
+const LOCKS_HELD: &str = "countersign_locks_held";
+const LOCKS_WAITING: &str = "countersign_locks_waiting";
+const LOCKS_EXPIRED: &str = "countersign_locks_expired_total";
+const LOCK_DEADLOCKS: &str = "countersign_lock_deadlocks_total";
 const BUCKETS: &[f64] =
     &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
@@ -21,9 +25,21 @@ pub fn metrics() -> Option<&'static PrometheusHandle> {
             let handle = builder.install_recorder().ok()?;
             metrics::describe_counter!(REQUESTS, "Requests answered, by method, route template and status.");
             metrics::describe_histogram!(SECONDS, "Time to answer a request, by route template.");
+            metrics::describe_gauge!(LOCKS_HELD, "Locks held.");
+            metrics::describe_gauge!(LOCKS_WAITING, "Waiters in lines for locks.");
+            metrics::describe_counter!(LOCKS_EXPIRED, "Locks that ended because nobody renewed them.");
+            metrics::describe_counter!(LOCK_DEADLOCKS, "Circles of waiters that were broken.");
             Some(handle)
         })
         .as_ref()
+}
+
+/// Notes how locks stand. Counted by their engine since the start, so set and not added.
+pub(crate) fn note_locks(counts: hub::locks::Counts) {
+    metrics::gauge!(LOCKS_HELD).set(counts.held as f64);
+    metrics::gauge!(LOCKS_WAITING).set(counts.waiting as f64);
+    metrics::counter!(LOCKS_EXPIRED).absolute(counts.expired);
+    metrics::counter!(LOCK_DEADLOCKS).absolute(counts.deadlocks);
 }
 
 /// A request that was answered.

@@ -26,10 +26,13 @@ use server::Options;
 use tokio::net::TcpListener;
 
 use crate::clock::TestClock;
+use crate::oidc::OidcProvider;
 use crate::postgres::Postgres;
 use crate::watch::{self, Data};
 
 const SCHEMA: &str = "countersign";
+/// Many hubs are started, and few take many locks.
+const LOCK_LOG_BYTES: u64 = 64 << 10;
 
 /// What a test may want different.
 #[derive(Clone)]
@@ -40,13 +43,17 @@ pub struct Setup {
     pub rate_limit: u32,
     /// Requests a minute and address before login; 0 = no limit.
     pub anonymous_rate_limit: u32,
+    /// Where people may log in besides here.
+    pub provider: Option<Arc<OidcProvider>>,
+    /// Locks asked for a minute and agent; 0 = no limit.
+    pub lock_rate_limit: u32,
 }
 
 impl Setup {
     /// No limits, so that a test may hurry.
     #[must_use]
     pub fn on(engine: Engine) -> Self {
-        Self { engine, rate_limit: 0, anonymous_rate_limit: 0 }
+        Self { engine, rate_limit: 0, anonymous_rate_limit: 0, lock_rate_limit: 0, provider: None }
     }
 }
 
@@ -85,12 +92,16 @@ impl TestHub {
             Engine::Postgres => Some(Postgres::shared().fresh_database()),
         };
         watch::listen();
+        if let Some(provider) = &setup.provider {
+            provider.set_clock(Arc::clone(&clock) as Arc<dyn Clock>);
+        }
         let records = migrated(database_url.as_deref(), data.path(), &*clock).await;
         let hub = assemble(records, &setup, data.path(), &clock).await;
         let handed =
             bootstrap::bootstrap(&hub, data.path()).await.expect("bootstrap").expect("a new database");
         let admin_link = handed.link.expose().to_owned();
         let admin_key = std::fs::read_to_string(handed.key_file).expect("the admin's key").trim().to_owned();
+        ::hub::locks::open(&hub, &data.path().join("locks"), LOCK_LOG_BYTES).await.expect("locks");
         hub.start();
         let address = serve(&hub).await;
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
@@ -220,8 +231,10 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
     let config = Config {
         rate_limit: setup.rate_limit,
         anonymous_rate_limit: setup.anonymous_rate_limit,
+        lock_rate_limit: setup.lock_rate_limit,
         blob_quota_bytes: 1 << 30,
         keys,
+        oidc: setup.provider.as_ref().map(|provider| provider.client()),
     };
     Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }

@@ -6,6 +6,8 @@
 
 pub mod clock;
 pub mod hub;
+pub mod locks;
+pub mod oidc;
 pub mod postgres;
 pub mod redis;
 pub mod scale;

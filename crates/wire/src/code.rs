@@ -74,12 +74,32 @@ pub enum Code {
     Overloaded,
     /// The database cannot be reached.
     RecordsUnavailable,
+    /// The provider of logins cannot be reached.
+    ProviderUnavailable,
     /// Saved or not: nobody can say.
     OutcomeUnknown,
     /// Starting, stopping, or a dependency is missing.
     NotReady,
     /// No space left for the data.
     DiskFull,
+    /// The same owner holds the lock already.
+    AlreadyHeld,
+    /// It ended before this was said.
+    LockExpired,
+    /// It is somebody else's.
+    NotHolder,
+    /// Others hold it.
+    LockHeld,
+    /// Others still held it when the wait was over.
+    LockWaitTimeout,
+    /// It would have waited for itself.
+    DeadlockDetected,
+    /// The agent has as many as it may.
+    TooManyLocks,
+    /// The line is full.
+    QueueFull,
+    /// The engine of locks cannot work.
+    CoordinationUnavailable,
 }
 
 /// The text is not the name of a code this version knows.

@@ -1,5 +1,6 @@
 //! Who is who: accounts, organizations and the keys that act for them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use garde::Validate;
@@ -24,7 +25,7 @@ pub struct Me {
     /// Their roles there.
     pub roles: Vec<String>,
     /// What they may do with these credentials.
-    pub permissions: Vec<String>,
+    pub permissions: Vec<Cow<'static, str>>,
     /// The API key that was used, if one was.
     pub key_id: Option<Uuid>,
     /// The login that was used, if one was.

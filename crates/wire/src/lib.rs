@@ -18,13 +18,18 @@ pub mod events;
 pub mod health;
 pub mod identity;
 pub mod invitations;
+pub mod locks;
 pub mod login_sessions;
 pub mod organizations;
 pub mod page;
 mod patch;
+pub mod policies;
 pub mod problem;
 pub mod projects;
 pub mod settings;
+pub mod task_comments;
+pub mod task_previews;
+pub mod task_revisions;
 pub mod tasks;
 
 pub use accounts::{
@@ -43,6 +48,11 @@ pub use identity::{
     AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,
 };
 pub use invitations::{Invitation, InvitationStatus, InvitationsQuery};
+pub use locks::{
+    AcquireLock, AcquireLocks, ForceReleaseLock, HeartbeatLock, Lock, LockEdge, LockGraph, LockHeard,
+    LockMode, LockOwner, LockQueue, LockQueueQuery, LockReleased, LockTicket, LockValidity, LockWaiter,
+    Locks, LocksQuery, QueuedLock, ReleaseLock, TicketStatus, ValidateLock, WantedKey,
+};
 pub use login_sessions::{
     DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, SetPassword,
     SwitchOrganization,
@@ -51,13 +61,18 @@ pub use organizations::{
     AddMember, ChangeMember, ChangeOrganization, CreateOrganization, OrganizationsQuery, TransferOwnership,
 };
 pub use page::{Page, PageQuery};
+pub use policies::{
+    AutoApproveIf, CatalogueRule, OnTimeout, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn,
+};
 pub use problem::{FieldError, Problem};
 pub use projects::{
     CreateProject, CreateWorkspace, Project, ProjectsQuery, UpdateProject, UpdateWorkspace, Workspace,
 };
 pub use settings::Settings;
+pub use task_comments::{Comment, CreateComment};
+pub use task_previews::AttachPreview;
+pub use task_revisions::{Diff, DiffQuery, Difference, Revision, RevisionSummary};
 pub use tasks::{
-    AttachPreview, BlockedBy, Comment, CreateComment, CreateTask, Diff, DiffQuery, Difference, Revision,
-    RevisionSummary, RiskFactor, Task, TaskMetadata, TaskQuery, TaskRisk, TaskState, TaskStatus, TasksQuery,
-    UpdateTask,
+    BlockedBy, CreateTask, RiskFactor, Task, TaskMetadata, TaskQuery, TaskRisk, TaskState, TaskStatus,
+    TasksQuery, UpdateTask,
 };

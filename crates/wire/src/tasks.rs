@@ -1,4 +1,4 @@
-//! Tasks, their revisions and what is said about them.
+//! Tasks.
 
 use garde::Validate;
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,6 @@ pub const RESOURCE_CHARS_MAX: usize = 64 + 1 + 256;
 pub const TAG_BYTES_MAX: usize = 4 * 64;
 /// How many tasks one may wait for.
 pub const PREREQUISITES_MAX: usize = 100;
-/// The longest comment, in bytes.
-pub const COMMENT_BYTES_MAX: usize = 16 * 1024;
 
 /// Where a task stands in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -304,25 +302,6 @@ pub struct UpdateTask {
     pub depends_on: Option<Vec<Uuid>>,
 }
 
-/// What the author says the task would change. Nothing is run for it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Validate, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AttachPreview {
-    /// Each change; its `kind` says whether something is created, changed or deleted. At most 1,000.
-    #[garde(skip)]
-    #[schema(value_type = Vec<Object>)]
-    #[serde(default)]
-    pub changes: Vec<Map<String, Value>>,
-    /// At most 100, each up to 4,096 characters.
-    #[garde(skip)]
-    #[serde(default)]
-    pub warnings: Vec<String>,
-    /// At most 100, each up to 4,096 characters.
-    #[garde(skip)]
-    #[serde(default)]
-    pub errors: Vec<String>,
-}
-
 /// Which tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -383,114 +362,6 @@ pub struct TaskQuery {
     pub wait_seconds: Option<u32>,
 }
 
-/// A remark about a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Comment {
-    /// The comment's id.
-    pub id: Uuid,
-    /// About which task.
-    pub task_id: Uuid,
-    /// Who said it.
-    pub author_id: Uuid,
-    /// What people call them.
-    pub author_name: String,
-    /// What was said.
-    pub body: String,
-    /// When.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-}
-
-/// Says something about a task.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateComment {
-    /// What to say.
-    #[garde(length(bytes, min = 1, max = COMMENT_BYTES_MAX))]
-    #[schema(min_length = 1, max_length = 16384)]
-    pub body: String,
-}
-
-/// A version of a task's config, without it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct RevisionSummary {
-    /// From 1.
-    pub number: i64,
-    /// The hash of its config.
-    pub content_hash: String,
-    /// Who wrote it.
-    pub edited_by: Uuid,
-    /// When.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-}
-
-/// A version of a task's config.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Revision {
-    /// From 1.
-    pub number: i64,
-    /// The hash of its config.
-    pub content_hash: String,
-    /// Who wrote it.
-    pub edited_by: Uuid,
-    /// Everybody who may not decide on it.
-    pub provenance: Vec<Uuid>,
-    /// When it was written.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-    /// What the task was to do.
-    #[schema(value_type = Object)]
-    pub config: Value,
-}
-
-/// Which two revisions to compare.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct DiffQuery {
-    /// The earlier one (default: the one before `to`).
-    #[garde(inner(range(min = 1)))]
-    #[param(minimum = 1)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<i64>,
-    /// The later one (default: the current one).
-    #[garde(inner(range(min = 1)))]
-    #[param(minimum = 1)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<i64>,
-}
-
-/// What is different between two revisions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Diff {
-    /// The earlier one.
-    pub from: i64,
-    /// The later one.
-    pub to: i64,
-    /// The hash of the earlier one.
-    pub from_hash: String,
-    /// The hash of the later one.
-    pub to_hash: String,
-    /// Each place that differs.
-    pub changes: Vec<Difference>,
-}
-
-/// One place where two configs differ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Difference {
-    /// JSON pointer (RFC 6901) to it.
-    pub pointer: String,
-    /// What stood there; absent if nothing did.
-    #[schema(value_type = Object, required = false)]
-    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
-    pub from: Option<Value>,
-    /// What stands there now; absent if nothing does.
-    #[schema(value_type = Object, required = false)]
-    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
-    pub to: Option<Value>,
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -508,14 +379,6 @@ mod tests {
         // The config is checked as a whole, and null is none.
         assert_eq!(read(json!({"config": null})).unwrap().config, Some(Value::Null));
         assert!(read(json!({"state": "APPROVED"})).is_err());
-    }
-
-    #[test]
-    fn nothing_and_null_are_two_differences() {
-        let gone = Difference { pointer: "/a".into(), from: Some(Value::Null), to: None };
-        let sent = serde_json::to_value(&gone).unwrap();
-        assert_eq!(sent, json!({"pointer": "/a", "from": null}));
-        assert_eq!(serde_json::from_value::<Difference>(sent).unwrap(), gone);
     }
 
     #[test]

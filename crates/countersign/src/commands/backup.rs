@@ -1,15 +1,17 @@
-//! `countersign backup`: the database and the keys in one file.
+//! `countersign backup`: the database, the keys and the locks in one file.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Write, stdout};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use coordination::locks::local::{State, recover, write_copy};
 
 use crate::config::{Config, ServerFlags, load};
-use crate::data_dir::database_in;
+use crate::data_dir::{database_in, locks_in};
 use crate::exit::Exit;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -22,6 +24,11 @@ and the keys directory beside it.";
 /// Names inside the archive, the only ones `restore` takes.
 pub(crate) const DATABASE: &str = "countersign.db";
 pub(crate) const KEYS: [&str; 2] = ["keys/secrets.key", "keys/seal.key"];
+pub(crate) const LOCKS: &str = "locks/0000000001.snapshot";
+
+/// How often a journal that is being written is looked at before it counts as damaged.
+const LOOKS_MAX: u32 = 20;
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Args)]
 pub(crate) struct Backup {
@@ -76,9 +83,23 @@ fn write(config: &Config, database: &Path, file: &Path) -> anyhow::Result<u64> {
             .append_path_with_name(&key, name)
             .with_context(|| format!("cannot read {}", key.display()))?;
     }
+    let locks = write_copy(&scratch.0, &lock_state(&locks_in(&config.data))?)?;
+    archive.append_path_with_name(&locks, LOCKS)?;
     let out = archive.into_inner()?;
     out.sync_all()?;
     Ok(out.metadata()?.len())
+}
+
+/// What the lock journal adds up to. The hub may be writing it, or putting another file in its place, so a look that
+/// finds it in between is repeated.
+fn lock_state(dir: &Path) -> anyhow::Result<State> {
+    for _ in 1..LOOKS_MAX {
+        if let Ok(found) = recover(dir) {
+            return Ok(found.state);
+        }
+        std::thread::sleep(LOOK_INTERVAL);
+    }
+    Ok(recover(dir)?.state)
 }
 
 /// A directory for the copy, beside the backup because there is room; gone when dropped.

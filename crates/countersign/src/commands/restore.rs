@@ -10,7 +10,7 @@ use clap::Args;
 use hub::clock::{Clock, SystemClock};
 use records::{Db, fence_epochs};
 
-use super::backup::{DATABASE, KEYS};
+use super::backup::{DATABASE, KEYS, LOCKS};
 use crate::cli::block_on;
 use crate::config::{ServerFlags, load};
 use crate::data_dir::database_in;
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &Restore) -> anyhow::Result<Exit> {
 }
 
 fn unpack(file: File, data: &Path) -> anyhow::Result<()> {
-    let mut missing: Vec<&str> = KEYS.into_iter().chain([DATABASE]).collect();
+    let mut missing: Vec<&str> = KEYS.into_iter().chain([DATABASE, LOCKS]).collect();
     let mut archive = tar::Archive::new(file);
     for entry in archive.entries().context("not a backup of countersign")? {
         let mut entry = entry.context("not a backup of countersign")?;
@@ -68,6 +68,8 @@ fn unpack(file: File, data: &Path) -> anyhow::Result<()> {
         copy(&mut entry, &mut out)?;
         out.sync_all()?;
     }
+    // Without them all locks are free, and no token of before is good for anything.
+    missing.retain(|name| *name != LOCKS);
     match missing.as_slice() {
         [] => Ok(()),
         missing => bail!("the backup lacks {}", missing.join(", ")),

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-const MASK: &str = "****";
+/// What is shown instead of a secret.
+pub(super) const MASK: &str = "****";
 
 /// The address of a database. `Debug` and `Display` mask its password.
 #[derive(Clone, PartialEq, Eq)]

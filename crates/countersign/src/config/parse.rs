@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use client::Url;
+use hub::identity::oidc::ClientSecret;
 use ipnet::IpNet;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -14,6 +15,8 @@ use super::{ApprovalStore, LogFormat};
 /// PostgreSQL cuts longer names off.
 const SCHEMA_CHARS_MAX: usize = 63;
 const PREFIX_CHARS_MAX: usize = 64;
+const LABEL_CHARS_MAX: usize = 60;
+const VISIBLE_CHARS_MAX: usize = 1024;
 
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     if text.contains('\0') { Err("a path cannot hold NUL".to_owned()) } else { Ok(PathBuf::from(text)) }
@@ -65,6 +68,39 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
         return Err("something follows the host".to_owned());
     }
     Ok(url.origin().ascii_serialization())
+}
+
+/// Printable ASCII, as ids and secrets of OAuth are.
+pub(super) fn visible(text: &str) -> Result<String, String> {
+    let fits = text.len() <= VISIBLE_CHARS_MAX && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if fits { Ok(text.to_owned()) } else { Err("not 1 to 1024 printable ASCII characters".to_owned()) }
+}
+
+pub(super) fn client_secret(text: &str) -> Result<ClientSecret, String> {
+    visible(text).map(|text| ClientSecret::new(&text))
+}
+
+/// A short text for a button.
+pub(super) fn label(text: &str) -> Result<String, String> {
+    let fits = text.chars().count() <= LABEL_CHARS_MAX && !text.chars().any(char::is_control);
+    if fits && text.trim() == text {
+        Ok(text.to_owned())
+    } else {
+        Err("not 1 to 60 plain characters".to_owned())
+    }
+}
+
+pub(super) fn scopes(text: &str) -> Result<String, String> {
+    // The characters RFC 6749 allows in a scope.
+    let is_scope = |scope: &str| {
+        !scope.is_empty()
+            && scope.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
+    };
+    match visible(text)?.split(' ').all(is_scope) {
+        true if text.split(' ').any(|scope| scope == "openid") => Ok(text.to_owned()),
+        true => Err("without openid the provider says nothing about who logged in".to_owned()),
+        false => Err("not scopes separated by single spaces".to_owned()),
+    }
 }
 
 pub(super) fn networks(text: &str) -> Result<Vec<IpNet>, String> {

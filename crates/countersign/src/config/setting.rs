@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::connection::{ConnectionUrl, masked};
+use hub::identity::oidc::{ClientSecret, Issuer};
+
+use super::connection::{ConnectionUrl, MASK, masked};
 use super::{ApprovalStore, LogFormat, parse};
 
 /// One setting: its names, what it may be, and how to read it.
@@ -57,8 +59,14 @@ impl<T> Setting<T> {
         Self { shape: Shape::List, ..self }
     }
 
+    /// An address that may hold a password.
     const fn secret(self) -> Self {
         Self { show: masked, ..self }
+    }
+
+    /// Nothing of it may be shown.
+    const fn hidden(self) -> Self {
+        Self { show: |_| MASK.to_owned(), ..self }
     }
 }
 
@@ -187,3 +195,43 @@ pub(super) const APPROVAL_DEFAULT_TTL: Setting<Duration> = Setting::new(
 )
 .or("3600")
 .number();
+
+pub(super) const OIDC_ISSUER: Setting<Issuer> = Setting::new(
+    "oidc_issuer",
+    "COUNTERSIGN_OIDC_ISSUER",
+    "the issuer of an OpenID Connect provider exactly as it calls itself, such as https://id.example.com/realms/staff, \
+     or leave out everything about oidc to do without",
+    Issuer::parse,
+)
+.secret();
+
+pub(super) const OIDC_CLIENT_ID: Setting<String> = Setting::new(
+    "oidc_client_id",
+    "COUNTERSIGN_OIDC_CLIENT_ID",
+    "the client id the provider gave this hub, such as countersign",
+    parse::visible,
+);
+
+pub(super) const OIDC_CLIENT_SECRET: Setting<ClientSecret> = Setting::new(
+    "oidc_client_secret",
+    "COUNTERSIGN_OIDC_CLIENT_SECRET",
+    "the client secret the provider gave this hub, or leave it out if the hub is a public client there",
+    parse::client_secret,
+)
+.hidden();
+
+/// Its default is the host of the issuer.
+pub(super) const OIDC_NAME: Setting<String> = Setting::new(
+    "oidc_name",
+    "COUNTERSIGN_OIDC_NAME",
+    "what people call the provider, in at most 60 characters, such as Example ID",
+    parse::label,
+);
+
+/// Its default counts only where there is a provider.
+pub(super) const OIDC_SCOPES: Setting<String> = Setting::new(
+    "oidc_scopes",
+    "COUNTERSIGN_OIDC_SCOPES",
+    "scopes separated by single spaces, openid among them, such as openid email profile",
+    parse::scopes,
+);

@@ -1,6 +1,7 @@
 //! The configuration as its users meet it: texts in, a `Config` or a list of problems out.
 
 mod files;
+mod oidc;
 
 use std::io;
 use std::time::Duration;
@@ -63,6 +64,7 @@ fn defaults_are_those_of_the_documents() {
             cleanup_interval: Duration::from_secs(300),
             default_ttl: Duration::from_secs(3600),
         },
+        oidc: None,
     };
     assert_eq!(Case::default().config(), expected);
 }
@@ -123,6 +125,11 @@ fn every_setting_can_come_from_environment_and_file() {
         ("approval_store", "APPROVAL_STORE", "'redis'"),
         ("approval_cleanup_interval", "APPROVAL_CLEANUP_INTERVAL", "9"),
         ("approval_default_ttl", "APPROVAL_DEFAULT_TTL", "10"),
+        ("oidc_issuer", "COUNTERSIGN_OIDC_ISSUER", "'https://id.example/a'"),
+        ("oidc_client_id", "COUNTERSIGN_OIDC_CLIENT_ID", "'hub'"),
+        ("oidc_client_secret", "COUNTERSIGN_OIDC_CLIENT_SECRET", "'hush'"),
+        ("oidc_name", "COUNTERSIGN_OIDC_NAME", "'Example ID'"),
+        ("oidc_scopes", "COUNTERSIGN_OIDC_SCOPES", "'openid email'"),
     ];
     let text: String = all.iter().map(|(name, _, value)| format!("{name} = {value}\n")).collect();
     let flags = ServerFlags { config: Some("hub.toml".into()), ..ServerFlags::default() };

@@ -115,10 +115,8 @@ impl Account {
     #[must_use]
     pub fn search_names(&self) -> Vec<SearchName> {
         let folded = folded(&self.display_name);
-        let starts = folded.char_indices().filter(|(at, _)| *at == 0 || folded[..*at].ends_with(' '));
-        let words = starts.take(SEARCHED_WORDS_MAX).map(|(at, _)| &folded[at..]);
-        let mut names: Vec<SearchName> = words
-            .chain([self.email.as_str()])
+        let mut names: Vec<SearchName> = self
+            .searched(&folded)
             .enumerate()
             .map(|(index, text)| SearchName { name: text.as_bytes().to_vec(), whole: index == 0 })
             .collect();
@@ -126,6 +124,20 @@ impl Account {
         names.sort_by(|left, right| (&left.name, right.whole).cmp(&(&right.name, left.whole)));
         names.dedup_by(|later, kept| later.name == kept.name);
         names
+    }
+
+    /// Whether somebody who looks for this text, folded, comes upon no other name of the account before this one: who
+    /// is found by several names is listed once, at the first of them.
+    #[must_use]
+    pub fn is_first_found_at(&self, name: &[u8], text: &str) -> bool {
+        let folded = folded(&self.display_name);
+        !self.searched(&folded).any(|other| other.starts_with(text) && other.as_bytes() < name)
+    }
+
+    /// The whole name, what follows each of its words, and the e-mail; `folded` is the name.
+    fn searched<'a>(&'a self, folded: &'a str) -> impl Iterator<Item = &'a str> {
+        let starts = folded.char_indices().filter(|(at, _)| *at == 0 || folded[..*at].ends_with(' '));
+        starts.take(SEARCHED_WORDS_MAX).map(|(at, _)| &folded[at..]).chain([self.email.as_str()])
     }
 }
 

@@ -39,6 +39,25 @@ fn people_are_found_by_each_word_of_their_name_and_by_e_mail() {
     assert_eq!(found_by(&long, "a@b").iter().filter(|(_, whole)| *whole).count(), 1);
 }
 
+#[test]
+fn who_is_found_by_several_names_is_listed_at_the_first() {
+    let ada = Account {
+        email: "lady.ada@example.org".to_owned(),
+        display_name: "Ada Lovelace  LADY".to_owned(),
+        ..person(1, AccessLevel::User)
+    };
+    let firsts = |text: &str| {
+        let found = ada.search_names().into_iter().filter(|found| found.name.starts_with(text.as_bytes()));
+        let first = found.filter(|found| ada.is_first_found_at(&found.name, text));
+        first.map(|found| String::from_utf8(found.name).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(firsts("l"), ["lady"], "before \"lady.ada@example.org\" and \"lovelace lady\"");
+    assert_eq!(firsts("lady."), ["lady.ada@example.org"]);
+    assert_eq!(firsts("lo"), ["lovelace lady"]);
+    assert_eq!(firsts("ada"), ["ada lovelace lady"]);
+    assert_eq!(firsts("x"), [""; 0]);
+}
+
 fn person(id: u128, access_level: AccessLevel) -> Account {
     let at = Timestamp::from_micros(0);
     Account {

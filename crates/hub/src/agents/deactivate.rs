@@ -9,12 +9,14 @@ use serde_json::{Map, json};
 
 use super::{admitted, announce, subject};
 use crate::act::Act;
-use crate::{Caller, Hub, HubError};
+use crate::{Caller, Hub, HubError, locks};
 
-/// Retires an agent: its account can do nothing more, its keys have ended, its rows stay. Repeating it changes nothing.
+/// Retires an agent: its account can do nothing more, its keys and locks have ended, its rows stay. Repeating it changes nothing.
 pub async fn deactivate(hub: &Hub, caller: &Caller, id: Id<Account>) -> Result<(), HubError> {
     let input = Act::new(hub, caller, id);
-    hub.records.write(input, |tx, act| Box::pin(unit(tx, act))).await
+    hub.records.write(input, |tx, act| Box::pin(unit(tx, act))).await?;
+    locks::let_go(hub, caller.credential.organization.id, id).await;
+    Ok(())
 }
 
 struct Locked {

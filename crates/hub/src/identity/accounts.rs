@@ -17,7 +17,7 @@ use super::founding::{Entrance, NewAccount, enter};
 use super::{invitations, members as seats, passwords};
 use crate::act::{Act, differences};
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::{Caller, Hub, HubError, audit, etag};
+use crate::{Caller, Hub, HubError, audit, etag, locks};
 
 const MISSING: HubError = HubError::NotFound("account");
 /// Addresses at this name are the hub's own.
@@ -166,7 +166,11 @@ pub async fn change(
     }
     let wanted = AccountChange { email, ..wanted };
     let act = Act::new(hub, caller, Change { id, wanted, if_match });
-    hub.records.write(act, |tx, act| Box::pin(change_unit(tx, act))).await
+    let member = hub.records.write(act, |tx, act| Box::pin(change_unit(tx, act))).await?;
+    if member.account.status != AccountStatus::Active {
+        locks::let_go(hub, caller.credential.organization.id, id).await;
+    }
+    Ok(member)
 }
 
 /// The account for a unit that is about to change it, and whether nobody else is left to run the instance.

@@ -10,7 +10,7 @@ use domain::permissions::{Capability, check_scope};
 use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use domain::{Id, Timestamp, text};
-use records::{Tx, accounts, agents, api_keys, members};
+use records::{Tx, accounts, agents, api_keys, enrolments, members};
 use serde_json::json;
 
 use super::authenticate::confirm;
@@ -86,7 +86,11 @@ async fn mint_unit(tx: &mut Tx, input: &Mint) -> Result<MintedKey, HubError> {
     let mut key = input.key.clone();
     let credential = &input.caller.credential;
     let owner_is_member = members::get_shared(tx, key.org_id, key.owner_id).await?.is_some();
-    let owner = accounts::get(tx, key.owner_id).await?;
+    // Two who enrol one account wait for each other: only one of them mints its first credential.
+    let owner = match key.owner_id == credential.account.id {
+        true => accounts::get(tx, key.owner_id).await?,
+        false => accounts::get_locked(tx, key.owner_id).await?,
+    };
     let agent = agents::get_shared(tx, key.org_id, key.owner_id).await?;
     key.scopes = scopes(key.scopes, agent.is_some(), credential.means.scopes());
     let facts = MintFacts {
@@ -98,7 +102,7 @@ async fn mint_unit(tx: &mut Tx, input: &Mint) -> Result<MintedKey, HubError> {
         owner_is_at_home: owner.is_some_and(|owner| owner.home_org_id == Some(key.org_id)),
         owner_is_minters_agent: agent.as_ref().is_some_and(|agent| agent.owner_id == credential.account.id),
         // Only of members: whether an account of another organization exists is not the minter's to learn.
-        owner_has_credential: owner_is_member && api_keys::any_credential_of(tx, key.owner_id).await?,
+        owner_has_credential: owner_is_member && enrolments::any_of(tx, key.owner_id).await?,
     };
     may_mint(&facts, key.scopes.as_deref()).map_err(refused)?;
     if let Some(agent) = &agent {

@@ -15,6 +15,8 @@ use crate::{HubError, Origin};
 const FAILURES_MAX: u32 = 10;
 /// Programs that ask for a login in a quarter of an hour, for each address.
 const DEVICES_MAX: u32 = 60;
+/// Browsers that are sent to the provider of logins in a quarter of an hour, for each address.
+const FLOWS_MAX: u32 = 60;
 
 /// Counts attempts in windows of a quarter of an hour.
 pub(crate) struct Attempts {
@@ -23,6 +25,7 @@ pub(crate) struct Attempts {
     by_address: Limits<IpAddr, QUARTER_HOUR>,
     codes: Limits<Id<Account>, QUARTER_HOUR>,
     devices: Limits<IpAddr, QUARTER_HOUR>,
+    flows: Limits<IpAddr, QUARTER_HOUR>,
 }
 
 impl Default for Attempts {
@@ -32,6 +35,7 @@ impl Default for Attempts {
             by_address: Limits::new(FAILURES_MAX),
             codes: Limits::new(FAILURES_MAX),
             devices: Limits::new(DEVICES_MAX),
+            flows: Limits::new(FLOWS_MAX),
         }
     }
 }
@@ -39,7 +43,7 @@ impl Default for Attempts {
 /// An attempt to log in that counts as a failure until it has succeeded.
 pub(crate) struct Attempt<'a> {
     attempts: &'a Attempts,
-    email: [u8; 32],
+    email: Option<[u8; 32]>,
     address: Option<IpAddr>,
     at: Timestamp,
 }
@@ -52,20 +56,30 @@ impl Attempts {
         origin: &Origin,
         at: Timestamp,
     ) -> Result<Attempt<'_>, HubError> {
+        let from = self.come_back(origin, at)?;
+        match self.prove(email, at) {
+            Ok(attempt) => Ok(Attempt { email: attempt.email, ..from }),
+            Err(refused) => {
+                // It was not looked at, so it is no failure of the address.
+                from.succeeded();
+                Err(refused)
+            }
+        }
+    }
+
+    /// Begins an attempt of which only the address is known: somebody comes back from the provider of logins.
+    pub(crate) fn come_back(&self, origin: &Origin, at: Timestamp) -> Result<Attempt<'_>, HubError> {
         let address = address(origin);
         let what = "too many failed attempts to log in from your address";
         allowed(self.by_address.check(address, at), what)?;
-        self.prove(email, at).map(|attempt| Attempt { address: Some(address), ..attempt }).inspect_err(|_| {
-            // It was not looked at, so it is no failure of the address.
-            self.by_address.give_back(&address, at);
-        })
+        Ok(Attempt { attempts: self, email: None, address: Some(address), at })
     }
 
     /// Begins an attempt of somebody who is logged in to prove their password, unless there were too many.
     pub(crate) fn prove(&self, email: &str, at: Timestamp) -> Result<Attempt<'_>, HubError> {
         let email = sha256(email.to_lowercase().as_bytes());
         allowed(self.by_email.check(email, at), "too many failed attempts with this e-mail")?;
-        Ok(Attempt { attempts: self, email, address: None, at })
+        Ok(Attempt { attempts: self, email: Some(email), address: None, at })
     }
 
     /// Counts a code that an account tries.
@@ -85,12 +99,19 @@ impl Attempts {
             "too many programs ask for a login from your address",
         )
     }
+
+    /// Counts a browser that is sent to the provider of logins.
+    pub(crate) fn flow(&self, origin: &Origin, at: Timestamp) -> Result<(), HubError> {
+        allowed(self.flows.check(address(origin), at), "too many logins are begun from your address")
+    }
 }
 
 impl Attempt<'_> {
     /// It was no failure.
     pub(crate) fn succeeded(self) {
-        self.attempts.by_email.give_back(&self.email, self.at);
+        if let Some(email) = self.email {
+            self.attempts.by_email.give_back(&email, self.at);
+        }
         if let Some(address) = self.address {
             self.attempts.by_address.give_back(&address, self.at);
         }

@@ -1,5 +1,6 @@
 //! From a presented secret to a caller, cached exactly.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ pub async fn authenticate_by(
     credential.check(at.now)?;
     note_use(hub, &credential, at.now);
     let capabilities = credential.capabilities();
-    Ok(Caller { credential, capabilities, origin })
+    Ok(Caller { credential, capabilities, origin: Arc::new(origin) })
 }
 
 /// Reads the caller again inside a deciding unit: a decision of a suspended account, a revoked key, an ended login or

@@ -172,7 +172,7 @@ pub(super) async fn presented(
         SecretKind::ApiKey => api_keys::by_hash(tx, hash).await?.map(Means::Key),
         SecretKind::Login => login_sessions::by_hash(tx, hash).await?.map(Means::Login),
         // These are exchanged for a login, never used as one.
-        SecretKind::Link | SecretKind::Device => None,
+        SecretKind::Link | SecretKind::Device | SecretKind::Browser | SecretKind::State => None,
     };
     match means {
         Some(means) => complete(tx, means, Hold::Look).await,

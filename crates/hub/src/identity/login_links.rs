@@ -4,14 +4,14 @@ use domain::Id;
 use domain::accounts::Account;
 use domain::audit::Chain;
 use domain::login_links::{LinkRefusal, LoginLink};
-use domain::login_sessions::{Beginning, LoginMethod, starts_in};
+use domain::login_sessions::LoginMethod;
 use domain::organizations::Organization;
 use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use records::{Tx, accounts, login_links};
 
 use super::founding::Maker;
-use super::login_sessions::{Beginner, LoggedIn, may_log_in, nowhere, open_organizations};
+use super::login_sessions::{Beginner, LoggedIn, may_log_in};
 use crate::{Hub, HubError, Origin, audit};
 
 /// Makes a link for the account, under the hash of its secret.
@@ -50,11 +50,6 @@ async fn consume_unit(tx: &mut Tx, beginner: &Beginner, secret: &Secret) -> Resu
     })?;
     let account = accounts::get_shared(tx, link.account_id).await?.filter(may_log_in);
     let account = account.ok_or(HubError::Expired("the account of this link may not log in"))?;
-    let open = open_organizations(tx, account.id).await?;
-    let ids: Vec<Id<Organization>> = open.iter().map(|organization| organization.id).collect();
-    let org = starts_in(None, account.home_org_id, &ids).map_err(|_| nowhere())?;
-    let organization = open.into_iter().find(|organization| organization.id == org).ok_or_else(nowhere)?;
     login_links::mark_used(tx, &link, beginner.now).await?;
-    let beginning = Beginning { org, account: account.id, minted_by: account.id, method: LoginMethod::Link };
-    beginner.begin(tx, account, organization, beginning).await
+    beginner.begin_at_home(tx, account, LoginMethod::Link).await
 }

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use domain::accounts::{AccessLevel, Account, AccountStatus};
 use domain::audit::{AuditEntry, Chain};
-use domain::login_sessions::{Beginning, LoginSession};
+use domain::login_sessions::{Beginning, LoginMethod, LoginSession, starts_in};
 use domain::members::Seated;
 use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use domain::{Id, Timestamp};
-use records::{Tx, device_logins, login_links, login_sessions, members, organizations};
+use records::{
+    Tx, device_logins, enrolments, login_links, login_sessions, members, oidc_flows, organizations,
+};
 use serde_json::json;
 
 use super::authenticate::confirm;
@@ -78,6 +80,22 @@ impl Beginner {
         let (roles, permissions) = powers.unwrap_or_default();
         let seen = Seen { login, roles, permissions };
         Ok(LoggedIn { seen, account, organization, secret: self.secret.clone() })
+    }
+
+    /// Begins a login of somebody who has not said where: at home, else where they have been longest.
+    pub(super) async fn begin_at_home(
+        &self,
+        tx: &mut Tx,
+        account: Account,
+        method: LoginMethod,
+    ) -> Result<LoggedIn, HubError> {
+        let open = open_organizations(tx, account.id).await?;
+        let ids: Vec<Id<Organization>> = open.iter().map(|organization| organization.id).collect();
+        let org = starts_in(None, account.home_org_id, &ids).map_err(|_| nowhere())?;
+        let organization = open.into_iter().find(|organization| organization.id == org);
+        let organization = organization.ok_or_else(nowhere)?;
+        let beginning = Beginning { org, account: account.id, minted_by: account.id, method };
+        self.begin(tx, account, organization, beginning).await
     }
 
     fn entry(&self, action: &str, login: &LoginSession) -> AuditEntry {
@@ -254,14 +272,18 @@ async fn switch_unit(tx: &mut Tx, change: &Act<Id<Organization>>) -> Result<Orga
     Ok(to)
 }
 
-/// Forgets logins, links and waiting programs that expired a while ago. How many.
+/// Forgets logins, links, waiting programs, and logins that never came back from a provider. How many.
 pub(crate) async fn forget_old(hub: &Hub) -> Result<u64, HubError> {
-    let before = hub.clock.now().minus(KEPT_AFTER_EXPIRY);
-    let forgotten = hub.records.write(before, |tx, &before| {
+    let now = hub.clock.now();
+    let forgotten = hub.records.write(now, |tx, &now| {
         Box::pin(async move {
+            let before = now.minus(KEPT_AFTER_EXPIRY);
+            enrolments::keep(tx, before).await?;
             let logins = login_sessions::forget(tx, before).await?;
             let links = login_links::forget(tx, before).await?;
-            Ok::<_, records::Error>(logins + links + device_logins::forget(tx, before).await?)
+            let devices = device_logins::forget(tx, before).await?;
+            // At once: nobody asks for them, and they hold what is half of a secret.
+            Ok::<_, records::Error>(logins + links + devices + oidc_flows::forget(tx, now).await?)
         })
     });
     Ok(forgotten.await?)

@@ -2,18 +2,15 @@
 
 use domain::Id;
 use domain::accounts::Account;
-use domain::audit::{AuditEntry, Chain};
 use domain::login_sessions::{Beginning, LoginMethod, StartRefusal, starts_in};
 use domain::organizations::Organization;
 use domain::passwords::Password;
-use domain::subject::Subject;
 use records::{Tx, accounts, passwords};
 use uuid::Uuid;
 
-use super::bootstrap::SYSTEM_EMAIL;
+use super::failed_logins::{self, Failure};
 use super::login_sessions::{Beginner, LoggedIn, may_log_in, nowhere, open_organizations};
-use crate::caller::plain_entry;
-use crate::{Hub, HubError, Origin, audit};
+use crate::{Hub, HubError, Origin};
 
 /// What somebody shows to log in.
 pub struct Shown {
@@ -48,7 +45,9 @@ pub async fn log_in(hub: &Hub, shown: Shown, origin: &Origin) -> Result<LoggedIn
     let hash = stored.as_ref().map(|stored| stored.hash.as_str());
     let is_right = hub.coordination.hashing.verify(&shown.password, hash).await?;
     let (Some(account), Some(password), true) = (account.clone(), stored, is_right) else {
-        note_failure(hub, account, origin);
+        if let Some(account) = account {
+            failed_logins::note(hub, &Failure::of(&account, LoginMethod::Password), origin);
+        }
         return Err(WRONG);
     };
     let known = Known { account, password };
@@ -81,29 +80,4 @@ async fn begin(tx: &mut Tx, unit: &Unit) -> Result<LoggedIn, HubError> {
     let beginning =
         Beginning { org, account: account.id, minted_by: password.set_by, method: LoginMethod::Password };
     unit.beginner.begin(tx, account, organization, beginning).await
-}
-
-/// Records a failure beside the answer: it must take as long for an account as for none.
-fn note_failure(hub: &Hub, account: Option<Account>, origin: &Origin) {
-    let Some(account) = account.filter(|_| !hub.lifecycle.is_stopping()) else { return };
-    let chain = account.home_org_id.map_or(Chain::Instance, Chain::Organization);
-    let (subject, now) = (Subject::new("account", account.id), hub.clock.now());
-    let entry = AuditEntry {
-        ip: origin.ip.clone(),
-        user_agent: origin.user_agent.clone(),
-        ..plain_entry(hub.ids.id(), chain, account.id, ("login:failed", subject, &origin.service), now)
-    };
-    let records = hub.records.clone();
-    hub.lifecycle.spawn(async move {
-        if let Err(error) = records.write(entry, |tx, entry| Box::pin(failed(tx, entry))).await {
-            tracing::warn!("a failed login could not be recorded: {error}");
-        }
-    });
-}
-
-/// The hub itself is who says so: nobody has proven to be the account.
-async fn failed(tx: &mut Tx, entry: &AuditEntry) -> Result<(), HubError> {
-    let system = accounts::by_email(tx, SYSTEM_EMAIL).await?;
-    let actor = system.map_or(entry.actor, |system| system.id);
-    audit::record(tx, &AuditEntry { actor, ..entry.clone() }).await
 }

@@ -7,5 +7,6 @@ mod blobs;
 mod jobs;
 mod keys;
 mod logins;
+mod rules;
 mod suspension;
 mod twins;

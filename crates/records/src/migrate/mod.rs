@@ -35,8 +35,14 @@ const MIGRATIONS: &[Migration] = &[
     Migration {
         number: 3,
         release: 1,
+        name: "enrolments",
+        text: include_str!("../../migrations/0003_enrolments.sql"),
+    },
+    Migration {
+        number: 4,
+        release: 1,
         name: "review",
-        text: include_str!("../../migrations/0003_review.sql"),
+        text: include_str!("../../migrations/0004_review.sql"),
     },
 ];
 

@@ -5,6 +5,7 @@ mod writer;
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 pub(crate) use readers::Readers;
@@ -18,7 +19,8 @@ use crate::{Error, Result};
 const STATEMENTS_MAX: usize = 512;
 const BUSY_TIMEOUT_MS: u32 = 5_000;
 const WRITER_CACHE_KIB: u32 = 16 * 1024;
-const READER_CACHE_KIB: u32 = 4 * 1024;
+/// A page of members is some two hundred pages of the file, all over it. Taken up as it is needed, so only by large hubs.
+const READER_CACHE_KIB: u32 = 32 * 1024;
 
 /// A connection as a [`crate::Tx`] uses it.
 pub(crate) struct LiteTx {
@@ -70,6 +72,9 @@ impl LiteTx {
 
 fn prepare(conn: &Connection, cache_kib: u32) -> Result<()> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // One plan for each text. Otherwise SQLite looks at the value of every `LIMIT $n`, and prepares the statement again
+    // each time one is bound.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     conn.execute_batch(&format!(
         "PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; \
          PRAGMA temp_store = MEMORY; PRAGMA cache_size = -{cache_kib};"
@@ -92,5 +97,38 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         ErrorCode::SystemIoFailure => Error::OutcomeUnknown(what),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Error::Overloaded,
         _ => Error::Engine(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    struct Number {
+        n: i64,
+    }
+    crate::row!(Number { n });
+
+    #[test]
+    fn a_statement_is_prepared_once_whatever_its_limit_is() {
+        const TEXT: &str = "SELECT n FROM numbers ORDER BY n LIMIT $1";
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("numbers.db");
+        let writer = LiteTx::open_writer(&file).unwrap();
+        writer
+            .conn
+            .execute_batch("CREATE TABLE numbers (n INTEGER); INSERT INTO numbers VALUES (1), (2), (3)")
+            .unwrap();
+        for tx in [writer, LiteTx::open_reader(&file).unwrap()] {
+            for limit in 1..=3 {
+                let found = tx.rows::<Number>(TEXT, crate::args![limit]).unwrap();
+                assert!(found.into_iter().map(|number| number.n).eq(1..=limit));
+            }
+            let kept = tx.conn.prepare_cached(TEXT).unwrap();
+            assert_eq!(kept.get_status(StatementStatus::RePrepare), 0);
+            assert_eq!(kept.get_status(StatementStatus::Run), 3, "it is the same one");
+        }
     }
 }

@@ -8,10 +8,12 @@
 mod agents;
 mod blobs;
 mod events;
+mod execution_history;
 mod idempotency;
 mod instances;
 mod jobs;
 mod many;
+mod member_names;
 mod migrations;
 mod outage;
 mod people;

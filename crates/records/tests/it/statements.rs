@@ -14,7 +14,6 @@ use crate::support::Ground;
 const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("agents::SILENT", "the hub looks for silent agents everywhere"),
     ("api_keys::BY_HASH", "the key is what tells the organization"),
-    ("api_keys::ANY_OF", "a credential anywhere is a credential of the account"),
     ("audit::checks::CHAINS", "the hub verifies every chain"),
     ("audit::seals::UNSEALED_CHAINS", "the hub seals every chain"),
     ("device_logins::BY_CODE", "whoever answers tells the organization"),
@@ -27,6 +26,8 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("device_logins::POLLED", "the program's own row, by id"),
     ("device_logins::USE", "the program's own row, by id"),
     ("device_logins::VOID", "an account's own, wherever"),
+    ("enrolments::ANY_OF", "a credential anywhere is a credential of the account"),
+    ("enrolments::KEEP", "the hub forgets everybody's old logins"),
     ("events::ANY_UNNUMBERED", "there is one log, and one sequence over all of it"),
     ("events::FORGET_INSTANCE", "the instance's own events"),
     ("events::HEAD", "there is one log, and one sequence over all of it"),

@@ -13,9 +13,7 @@ use domain::tasks::{
 };
 use domain::{Id, Timestamp};
 use records::tasks::{Filter, list};
-use records::{
-    Error, Result, execution_history, projects, task_comments, task_dependencies, task_revisions, tasks,
-};
+use records::{Error, Result, projects, task_comments, task_dependencies, task_revisions, tasks};
 use serde_json::{Map, json};
 use uuid::Uuid;
 
@@ -30,7 +28,6 @@ on_both_engines!(
     pages_meet_without_gaps,
     edges_are_followed_all_the_way_down,
     a_deleted_task_takes_everything_along,
-    history_is_summed_over_the_resources,
 );
 
 type Tenant = (Id<Organization>, Id<Account>, Id<Project>);
@@ -371,31 +368,4 @@ async fn a_deleted_task_takes_everything_along(ground: Ground) {
     }
     assert_eq!(ground.count_behind_its_back("SELECT count(*) FROM task_revisions").await, 1);
     assert!(read(&ground, &kept).await.is_some());
-}
-
-async fn history_is_summed_over_the_resources(ground: Ground) {
-    let (org, _, _) = ground_of(&ground, 1).await;
-    let at = match ground.engine {
-        records::Engine::Sqlite => "1",
-        records::Engine::Postgres => "now()",
-    };
-    for (task_type, resource, runs, failures) in
-        [("t", "d:a", 5, 1), ("t", "d:b", 3, 3), ("t", "d:c", 100, 0), ("u", "d:a", 100, 0)]
-    {
-        ground
-            .behind_its_back(&format!(
-                "INSERT INTO execution_history (org_id, task_type, resource, runs, failures, created_at, updated_at) \
-                 VALUES ('{org}', '{task_type}', '{resource}', {runs}, {failures}, {at}, {at})"
-            ))
-            .await;
-    }
-    for (resources, runs, failures) in [(vec!["d:a", "d:b", "d:x"], 8, 4), (vec![], 0, 0)] {
-        let resources: Vec<String> = resources.into_iter().map(str::to_owned).collect();
-        let input = (org, resources);
-        let history: Result<History> = ground
-            .db
-            .read(input, |tx, (org, resources)| Box::pin(execution_history::of(tx, *org, "t", resources)))
-            .await;
-        assert_eq!(history.unwrap(), History { runs, failures });
-    }
 }

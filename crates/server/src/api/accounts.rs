@@ -1,6 +1,5 @@
 //! Accounts.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::ETAG;
@@ -23,6 +22,7 @@ use super::page::{List, limits};
 use super::{answer, respond};
 use crate::App;
 use crate::extract::{Asked, Input, PathId, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// The members of the organization, by name.

@@ -1,6 +1,5 @@
 //! API keys.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -15,6 +14,7 @@ use super::page::{List, limits};
 use super::{answer, respond};
 use crate::App;
 use crate::extract::{Asked, Input, NoInput, PathId, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Keys, newest first: your own, for an admin the organization's.

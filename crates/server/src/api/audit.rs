@@ -1,6 +1,5 @@
 //! The audit trail.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -19,6 +18,7 @@ use wire::{
 use super::page::{List, limits};
 use crate::App;
 use crate::extract::{Asked, PathId, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Who did what, newest first. Addresses are shown to admins.

@@ -1,6 +1,5 @@
 //! Programs that ask for a login.
 
-use axum::Json;
 use axum::extract::State;
 use domain::device_logins::{DEVICE_LASTS, POLL_INTERVAL};
 use hub::identity::device_logins;
@@ -9,6 +8,7 @@ use wire::{DeviceLogin, DeviceToken, ExchangeDeviceCode};
 use super::login_sessions::begun;
 use crate::App;
 use crate::extract::{Input, NoInput, Stranger};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Asks for a login that a person grants in a browser.

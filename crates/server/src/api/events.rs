@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
 use domain::events::TypeFilter;
 use hub::events::read::{Wanted, read as read_events};
@@ -11,6 +10,7 @@ use wire::{Event, Events, EventsQuery, Subject};
 
 use crate::App;
 use crate::extract::{Asked, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// What happened after a number, in order; waits for it where there is nothing yet.

@@ -1,12 +1,12 @@
 //! Whether the hub lives, can work, and how it does.
 
-use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use wire::{Check, Code, Ready};
 
 use crate::guard::Trusted;
+use crate::json::Json;
 use crate::problem::{Problem, internal};
 use crate::{App, telemetry};
 
@@ -49,7 +49,8 @@ fn shown(checks: Vec<hub::health::Check>, trusted: Trusted) -> Vec<Check> {
     tag = "instance", security((), ("api_key" = [])),
     responses((status = 200, description = "The metrics", content_type = "text/plain", body = String),
               (status = 401, description = "Neither this machine nor a key", body = wire::Problem)))]
-pub(crate) async fn metrics() -> Result<impl IntoResponse, Problem> {
+pub(crate) async fn metrics(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
     let handle = telemetry::metrics().ok_or_else(|| internal(&"metrics are recorded by somebody else"))?;
+    telemetry::note_locks(hub::locks::counts(&app.hub));
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], handle.render()))
 }

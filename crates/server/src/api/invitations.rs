@@ -1,6 +1,5 @@
 //! Invitations.
 
-use axum::Json;
 use axum::extract::State;
 use domain::Id;
 use domain::cursor::CursorKey;
@@ -12,6 +11,7 @@ use super::accounts::level_shown;
 use super::page::{List, limits};
 use crate::App;
 use crate::extract::{Asked, NoInput, PathId, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// The invitations you received, newest first; with `sent` those of your organization.

@@ -1,6 +1,5 @@
 //! Logging in and out, and the logins one has.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
@@ -14,9 +13,11 @@ use wire::{LogIn, LoggedIn, LoginSession, Organization, Page, PageQuery, SwitchO
 
 use super::me;
 use super::page::{List, limits};
+use crate::App;
+use crate::browser::Cookie;
 use crate::extract::{Asked, Input, NoInput, PathId, Stranger, Who};
+use crate::json::Json;
 use crate::problem::Problem;
-use crate::{App, browser};
 
 /// Logs in with a password. The token is in the cookie and nowhere else.
 #[utoipa::path(post, path = "/api/v1/auth/login", operation_id = "log_in",
@@ -33,7 +34,7 @@ pub(crate) async fn log_in(
     let LogIn { email, password, organization_id } = input.checked()?.value;
     let shown = Shown { email, password, org: organization_id.map(Id::new) };
     let logged_in = password_logins::log_in(&app.hub, shown, &origin).await?;
-    let cookie = browser::keep(&app.options, logged_in.secret.expose());
+    let cookie = Cookie::Login.keep(&app.options, logged_in.secret.expose());
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(begun(&logged_in))))
 }
 
@@ -48,7 +49,7 @@ pub(crate) async fn log_out(
     _: NoInput,
 ) -> Result<impl IntoResponse, Problem> {
     login_sessions::log_out(&app.hub, &caller).await?;
-    Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, browser::forget(&app.options))])))
+    Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, Cookie::Login.forget(&app.options))])))
 }
 
 /// Your own logins that are still good, newest first.

@@ -1,12 +1,12 @@
 //! Who the caller is.
 
-use axum::Json;
 use domain::Id;
 use domain::members::Seated;
 use hub::Caller;
 use wire::{Account, Me, Organization};
 
 use crate::extract::Who;
+use crate::json::Json;
 
 /// The account, organization and permissions behind the credential.
 #[utoipa::path(get, path = "/api/v1/me", operation_id = "me",
@@ -24,7 +24,7 @@ fn shown(caller: &Caller) -> Me {
         account: account(&credential.account),
         organization: organization(&credential.organization),
         roles,
-        permissions: caller.capabilities.iter().map(|capability| capability.as_str().to_owned()).collect(),
+        permissions: caller.capabilities.iter().map(|capability| capability.as_str().into()).collect(),
         key_id: credential.key_id().map(Id::raw),
         login_session_id: credential.login().map(|login| login.id.to_string()),
     }

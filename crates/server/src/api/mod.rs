@@ -11,12 +11,15 @@ pub(crate) mod events;
 pub(crate) mod fallback;
 pub(crate) mod health;
 pub(crate) mod invitations;
+pub(crate) mod locks;
 pub(crate) mod login_sessions;
 pub(crate) mod me;
 pub(crate) mod organizations;
 mod page;
 pub(crate) mod passwords;
+pub(crate) mod policies;
 pub(crate) mod projects;
+pub(crate) mod resource_catalogue;
 pub(crate) mod settings;
 pub(crate) mod task_comments;
 pub(crate) mod task_reviews;
@@ -24,12 +27,13 @@ pub(crate) mod task_revisions;
 pub(crate) mod tasks;
 pub(crate) mod workspaces;
 
-use axum::Json;
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use hub::idempotency::{Answer, Outcome};
+
+use crate::json::Json;
 
 /// An answer that can be kept for repeated requests.
 fn answer<T: serde::Serialize>(status: StatusCode, location: Option<String>, body: &T) -> Answer {

@@ -1,6 +1,5 @@
 //! Organizations and their members.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::ETAG;
@@ -26,6 +25,7 @@ use super::page::{List, limits};
 use super::{answer, respond};
 use crate::App;
 use crate::extract::{Asked, Input, PathId, PathIds, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// The organizations you belong to, newest first; for an instance admin all.

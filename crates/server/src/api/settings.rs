@@ -1,6 +1,5 @@
 //! The organization's settings.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::ETAG;
 use axum::response::IntoResponse;
@@ -9,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::App;
 use crate::extract::{Input, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// All settings of the organization.

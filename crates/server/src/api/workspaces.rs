@@ -1,6 +1,5 @@
 //! Workspaces of projects.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -16,6 +15,7 @@ use super::page::{List, limits};
 use super::{answer, made, versioned};
 use crate::App;
 use crate::extract::{Asked, Input, PathId, PathIds, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Workspaces of a project, newest first.

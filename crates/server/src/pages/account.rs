@@ -1,4 +1,4 @@
-//! The page about oneself: who, where, the logins one has, the password.
+//! The page about oneself: who, where, the logins one has, single sign-on, the password.
 
 use askama::Template;
 use axum::body::Body;
@@ -6,21 +6,25 @@ use axum::extract::State;
 use axum::http::header::SET_COOKIE;
 use axum::http::{Response, StatusCode};
 use domain::Id;
+use domain::external_identities::ExternalIdentity;
 use domain::login_sessions::{LoginMethod, LoginSession};
 use domain::members::Seated;
 use domain::organizations::Organization;
 use garde::Validate;
+use hub::identity::external_identities;
 use hub::identity::login_sessions::{self, Seen};
+use hub::identity::oidc::Settings;
 use hub::identity::passwords::{self, NewPassword};
 use hub::{Caller, HubError};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::form::Filled;
-use super::{host, lead_to, minute, page};
+use super::{host, lead_to, minute, oidc, page, program};
+use crate::App;
+use crate::browser::Cookie;
 use crate::extract::{Asked, Who};
 use crate::problem::Problem;
-use crate::{App, browser};
 
 const LOGINS_SHOWN: i64 = 50;
 
@@ -35,6 +39,8 @@ struct AccountPage<'a> {
     places: Vec<Organization>,
     logins: Vec<Login>,
     more: bool,
+    connections: Vec<Connection>,
+    connectable: Option<&'a str>,
     asks_current: bool,
     done: Option<&'static str>,
     message: Option<&'a str>,
@@ -42,6 +48,7 @@ struct AccountPage<'a> {
 
 struct Login {
     id: Uuid,
+    program: String,
     user_agent: String,
     method: &'static str,
     ip: String,
@@ -51,10 +58,18 @@ struct Login {
     current: bool,
 }
 
+struct Connection {
+    id: Uuid,
+    name: String,
+    since: String,
+}
+
 /// What has just been done.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
 enum Done {
+    Connected,
+    Disconnected,
     Ended,
     Password,
     Switched,
@@ -63,6 +78,8 @@ enum Done {
 impl Done {
     fn words(self) -> &'static str {
         match self {
+            Self::Connected => "Your account is connected. You can sign in that way from now on.",
+            Self::Disconnected => "Your account is disconnected. Your other logins have ended.",
             Self::Ended => "The login has ended.",
             Self::Password => "Your password is set. Your other logins have ended.",
             Self::Switched => "You act in another organization now.",
@@ -162,7 +179,7 @@ pub(crate) async fn log_out(
 ) -> Result<Response<Body>, Problem> {
     login_sessions::log_out(&app.hub, &caller).await?;
     let mut response = lead_to("/login");
-    response.headers_mut().append(SET_COOKIE, browser::forget(&app.options));
+    response.headers_mut().append(SET_COOKIE, Cookie::Login.forget(&app.options));
     Ok(response)
 }
 
@@ -183,6 +200,12 @@ async fn shown(
     let places = login_sessions::places(&app.hub, caller).await?;
     let logins = logins.iter().map(|seen| login(seen, caller, &places)).collect();
     let here = credential.organization.id;
+    let identities = external_identities::list(&app.hub, caller).await?;
+    let provider = oidc::settings(app);
+    let is_of_provider = |identity: &ExternalIdentity| {
+        provider.is_some_and(|provider| provider.issuer.as_str() == identity.issuer)
+    };
+    let connectable = provider.filter(|_| !identities.iter().any(is_of_provider));
     let template = AccountPage {
         host: host(&app.options),
         name: &credential.account.display_name,
@@ -192,12 +215,24 @@ async fn shown(
         places: places.into_iter().filter(|place| place.id != here).collect(),
         logins,
         more,
+        connections: identities.iter().map(|identity| connection(identity, provider)).collect(),
+        connectable: connectable.map(|provider| provider.name.as_str()),
         asks_current: !passwords::needs_no_proof(caller),
         done: done.map(Done::words),
         message,
     };
     let status = if message.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(page(status, &template))
+}
+
+/// Of a provider that the operator no longer names, the address is all that is left of its name.
+fn connection(identity: &ExternalIdentity, provider: Option<&Settings>) -> Connection {
+    let provider = provider.filter(|provider| provider.issuer.as_str() == identity.issuer);
+    Connection {
+        id: identity.id.raw(),
+        name: provider.map_or(&identity.issuer, |provider| &provider.name).clone(),
+        since: minute(identity.created_at),
+    }
 }
 
 fn login(seen: &Seen, caller: &Caller, places: &[Organization]) -> Login {
@@ -208,7 +243,8 @@ fn login(seen: &Seen, caller: &Caller, places: &[Organization]) -> Login {
     let elsewhere = elsewhere.filter(|place| place.id != caller.credential.organization.id);
     Login {
         id: login.id.raw(),
-        user_agent: login.user_agent.clone().unwrap_or_else(|| "Unknown program".to_owned()),
+        program: login.user_agent.as_deref().map_or("Unknown program".to_owned(), program::named),
+        user_agent: login.user_agent.clone().unwrap_or_default(),
         method: match login.method {
             LoginMethod::Password => "Password",
             LoginMethod::Link => "One-time link",

@@ -1,4 +1,4 @@
-//! The page to log in with a password.
+//! The page to log in, with a password or at the provider.
 
 use askama::Template;
 use axum::body::Body;
@@ -10,7 +10,7 @@ use hub::identity::password_logins::{Shown, log_in};
 use serde::Deserialize;
 
 use super::form::Filled;
-use super::{host, logged_in, next, page};
+use super::{host, logged_in, next, oidc, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};
 use crate::problem::Problem;
@@ -22,6 +22,22 @@ struct LoginPage<'a> {
     email: &'a str,
     next: Option<&'a str>,
     message: Option<&'a str>,
+    provider: Option<&'a str>,
+}
+
+/// What somebody said before, and why that was not enough.
+#[derive(Default)]
+pub(super) struct Before<'a> {
+    pub(super) email: &'a str,
+    pub(super) next: Option<&'a str>,
+    pub(super) message: Option<&'a str>,
+}
+
+/// The page, for the first time or again.
+pub(super) fn shown(app: &App, status: StatusCode, before: &Before<'_>) -> Response<Body> {
+    let Before { email, next, message } = *before;
+    let provider = oidc::settings(app).map(|settings| settings.name.as_str());
+    page(status, &LoginPage { host: host(&app.options), email, next, message, provider })
 }
 
 /// Where to go afterwards.
@@ -42,7 +58,7 @@ pub(crate) struct LoginForm {
 
 pub(crate) async fn show(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response<Body> {
     let next = wanted.next.as_deref().and_then(next::local);
-    page(StatusCode::OK, &LoginPage { host: host(&app.options), email: "", next, message: None })
+    shown(&app, StatusCode::OK, &Before { next, ..Before::default() })
 }
 
 pub(crate) async fn submit(
@@ -51,17 +67,16 @@ pub(crate) async fn submit(
     Filled(form): Filled<LoginForm>,
 ) -> Result<Response<Body>, Problem> {
     let next = form.next.as_deref().and_then(next::local);
-    let shown = Shown { email: form.email.clone(), password: form.password, org: None };
-    let refused = match log_in(&app.hub, shown, &origin).await {
+    let proof = Shown { email: form.email.clone(), password: form.password, org: None };
+    let refused = match log_in(&app.hub, proof, &origin).await {
         Ok(done) => return Ok(logged_in(&app.options, &done.secret, next.unwrap_or("/account"))),
         Err(error) => error,
     };
     let message = refused.to_string();
-    let (host, email, message) = (host(&app.options), form.email.as_str(), Some(message.as_str()));
-    let again = |status| page(status, &LoginPage { host, email, next, message });
+    let before = Before { email: &form.email, next, message: Some(&message) };
     match refused {
-        HubError::Unauthenticated(_) => Ok(again(StatusCode::UNAUTHORIZED)),
-        HubError::Forbidden(_) => Ok(again(StatusCode::FORBIDDEN)),
+        HubError::Unauthenticated(_) => Ok(shown(&app, StatusCode::UNAUTHORIZED, &before)),
+        HubError::Forbidden(_) => Ok(shown(&app, StatusCode::FORBIDDEN, &before)),
         other => Err(other.into()),
     }
 }

@@ -1,4 +1,4 @@
-//! Pages for people: to log in, to answer a program that asks for a login, and one's own account.
+//! Pages for people: to log in, here or at a provider, to answer a program that asks for a login, and one's own account.
 //!
 //! A page needs no JavaScript. It is a template in `templates/`, a `GET` that shows it and changes nothing, and a
 //! `POST` of a form that changes something and then leads elsewhere (303). What goes wrong is a page too: problems of
@@ -10,7 +10,9 @@ pub(crate) mod device;
 mod form;
 pub(crate) mod login;
 mod next;
+pub(crate) mod oidc;
 pub(crate) mod once;
+mod program;
 
 use askama::Template;
 use axum::body::Body;
@@ -22,9 +24,10 @@ use domain::Timestamp;
 use domain::secrets::Secret;
 use wire::Code;
 
+use crate::browser::Cookie;
 use crate::guard::Needs;
 use crate::problem::{Problem, internal};
-use crate::{App, Options, browser};
+use crate::{App, Options};
 
 /// A page and what it asks of whoever opens it.
 pub(crate) struct Page {
@@ -43,12 +46,16 @@ pub(crate) fn table() -> Vec<Page> {
         page(Needs::Nothing, "POST", "/login", post(login::submit)),
         page(Needs::Nothing, "GET", "/login/once", get(once::show)),
         page(Needs::Nothing, "POST", "/login/once", post(once::submit)),
+        page(Needs::Nothing, "POST", "/login/oidc", post(oidc::start)),
+        page(Needs::Nothing, "GET", "/login/oidc/callback", get(oidc::callback)),
         page(Needs::Login, "GET", "/login/device", get(device::show)),
         page(Needs::Login, "POST", "/login/device", post(device::submit)),
         page(Needs::Login, "GET", "/account", get(account::show)),
         page(Needs::Login, "POST", "/account/switch", post(account::switch)),
         page(Needs::Login, "POST", "/account/end", post(account::end)),
         page(Needs::Login, "POST", "/account/password", post(account::password)),
+        page(Needs::Login, "POST", "/account/connect", post(oidc::connect)),
+        page(Needs::Login, "POST", "/account/disconnect", post(oidc::disconnect)),
         page(Needs::Login, "POST", "/account/logout", post(account::log_out)),
         page(Needs::Nothing, "GET", "/assets/{name}", get(assets::get)),
     ]
@@ -78,13 +85,19 @@ fn lead_to(path: &str) -> Response<Body> {
 /// Has the browser keep the login and leads on.
 fn logged_in(options: &Options, secret: &Secret, path: &str) -> Response<Body> {
     let mut response = lead_to(path);
-    response.headers_mut().append(SET_COOKIE, browser::keep(options, secret.expose()));
+    response.headers_mut().append(SET_COOKIE, Cookie::Login.keep(options, secret.expose()));
     response
 }
 
 /// What people call the hub: its address without the scheme.
 fn host(options: &Options) -> &str {
     options.public_url.split_once("://").map_or(options.public_url.as_str(), |(_, host)| host)
+}
+
+/// A whole sentence.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 /// A time to the minute, as people read it.

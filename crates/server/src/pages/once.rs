@@ -10,7 +10,7 @@ use hub::identity::login_links::consume;
 use serde::Deserialize;
 
 use super::form::Filled;
-use super::{host, logged_in, page};
+use super::{capitalised, host, logged_in, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};
 use crate::problem::Problem;
@@ -58,10 +58,4 @@ pub(crate) async fn submit(
         Err(other) => return Err(other.into()),
     };
     Ok(page(status, &OncePage { host: host(&app.options), token: None, message: &message }))
-}
-
-/// A whole sentence.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }

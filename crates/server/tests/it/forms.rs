@@ -97,8 +97,12 @@ async fn bad_texts_are_refused_by_every_route_and_change_nothing() {
         let backdoor = Backdoor::open(&hub).await;
         let before = backdoor.count("audit_logs").await;
         let settings = expect(hub.admin("GET", "/api/v1/settings"), 200).await;
-        for Write { method, path, .. } in &writes {
+        for Write { method, path, good, .. } in &writes {
             for (what, text, status, code) in bad_texts() {
+                // A list without members is a list.
+                if what == "an array" && good.starts_with('[') {
+                    continue;
+                }
                 let answer = send(with_body(&hub, method, path, text)).await;
                 let problem = answer.any_problem();
                 let found = (answer.status.as_u16(), problem["code"].as_str().unwrap());

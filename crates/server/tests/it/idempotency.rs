@@ -87,7 +87,14 @@ async fn sixty_four_at_once_are_one() {
 async fn second_server(hub: &TestHub) -> Router {
     let keys =
         HubKeys::open(&hub.data.path().join("keys"), &hub.hub.records, hub.hub.clock.now()).await.unwrap();
-    let config = Config { rate_limit: 0, anonymous_rate_limit: 0, blob_quota_bytes: 0, keys };
+    let config = Config {
+        rate_limit: 0,
+        anonymous_rate_limit: 0,
+        lock_rate_limit: 0,
+        blob_quota_bytes: 0,
+        keys,
+        oidc: None,
+    };
     let (clock, ids) = (Arc::clone(&hub.hub.clock), Arc::clone(&hub.hub.ids));
     let second = Hub::new(hub.hub.records.clone(), clock, ids, config);
     let options = server::Options { docs: false, ..server::Options::local(([127, 0, 0, 1], 0).into()) };

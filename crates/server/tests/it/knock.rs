@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use server::routes::listed;
+use testkit::oidc::with_provider;
 use testkit::on_each_engine;
 
 use crate::backdoor::Backdoor;
-use crate::support::{all_items, expect, get, mint, send};
+use crate::support::{Answer, all_items, expect, get, mint, send};
 use crate::world::doors::{dead, keeps_to};
+use crate::world::pages::{Gets, PAGES};
 use crate::world::{DOORS, Door, Visitor, World};
 
 #[test]
@@ -90,6 +92,70 @@ async fn everybody_gets_exactly_what_the_route_needs() {
         for door in DOORS {
             let route = routes.iter().find(|route| door.is(route)).unwrap();
             knock(&mut world, door, &visitors, dead(route.needs, door), &mut refused).await;
+        }
+    })
+    .await;
+}
+
+#[test]
+fn every_page_has_its_row() {
+    let pages: Vec<_> = listed().into_iter().filter(|route| route.is_page).collect();
+    for page in &pages {
+        assert!(PAGES.iter().any(|door| door.is(page)), "{} {} has no row in PAGES", page.method, page.path);
+    }
+    assert_eq!(pages.len(), PAGES.len(), "PAGES has rows for pages that are gone, or two for one");
+}
+
+fn check_page(answer: &Answer, wanted: Gets, who: &str) {
+    let found = (answer.status.as_u16(), answer.header("location").unwrap_or_default());
+    match wanted {
+        Gets::Opened(status) => {
+            let is_sent_away = status == 303 && found.1.starts_with("/login");
+            assert!(found.0 == status && !is_sent_away, "{who}: {found:?} {}", answer.text());
+        }
+        Gets::SentToLogin => assert!(found.0 == 303 && found.1.starts_with("/login"), "{who}: {found:?}"),
+        Gets::WrongKind => assert_eq!(found, (409, ""), "{who}: {}", answer.text()),
+    }
+    if wanted != Gets::Opened(303) {
+        let sets = answer.headers.get_all("set-cookie").iter().map(|set| set.to_str().unwrap());
+        assert!(!sets.into_iter().any(|set| set.starts_with("cs=")), "{who} was logged in");
+    }
+}
+
+#[tokio::test]
+async fn every_page_opens_to_whom_it_is_for() {
+    with_provider(async |hub, _| {
+        let mut world = World::new(&hub).await;
+        let visitors = world.visitors.clone();
+        let mut refused = Refused::start(&world.backdoor).await;
+        let routes = listed();
+        for page in PAGES {
+            let needs = routes.iter().find(|route| page.is(route)).unwrap().needs;
+            let form = world.things.fill(page.form).await;
+            let form = if form == "=" { String::new() } else { form };
+            for visitor in &visitors {
+                let Some(wanted) = page.answer_to(needs, visitor) else { continue };
+                let who = format!("{} at {} {}", visitor.name, page.method, page.path);
+                let request = hub.request(page.method, page.asks);
+                let request = match page.method {
+                    "GET" => request,
+                    _ => {
+                        request.header("content-type", "application/x-www-form-urlencoded").body(form.clone())
+                    }
+                };
+                refused.look_again(&world.backdoor).await;
+                check_page(&send(visitor.ask(request)).await, wanted, &who);
+                if !matches!(wanted, Gets::Opened(_)) {
+                    assert_eq!(
+                        refused.before,
+                        world.backdoor.column(&refused.look).await,
+                        "{who}: changed something"
+                    );
+                }
+                if page.path.ends_with("/callback") {
+                    hub.clock.advance(Duration::from_secs(1800));
+                }
+            }
         }
     })
     .await;

@@ -15,6 +15,12 @@ const UNRECORDED: &[(&str, &str)] = &[
     ("POST /api/v1/agents/{id}/resume", "it was not draining, so nothing changes"),
     ("POST /api/v1/tasks/{id}/join-review", "whoever was asked has a request already, so nothing changes"),
     ("POST /api/v1/audit/verification", "a check changes nothing"),
+    ("POST /api/v1/locks/acquire", "a lock is no record; its engine's journal is its history"),
+    ("POST /api/v1/locks/acquire-many", "the same"),
+    ("POST /api/v1/locks/heartbeat", "the same"),
+    ("POST /api/v1/locks/release", "the same"),
+    ("POST /api/v1/locks/validate", "a question changes nothing"),
+    ("DELETE /api/v1/locks/tickets/{ticket_id}", "a place in line is no record either"),
 ];
 
 async fn rows(backdoor: &Backdoor) -> BTreeSet<String> {

@@ -140,6 +140,10 @@ pub(crate) fn body(random: &mut Random, good: &str) -> Vec<u8> {
 
 /// The members of a good body, some with other values, some left out.
 fn exchanged(random: &mut Random, good: &str) -> String {
+    if let Ok(items) = serde_json::from_str::<Vec<serde_json::Value>>(good) {
+        let items: Vec<String> = items.iter().map(|item| exchanged(random, &item.to_string())).collect();
+        return format!("[{}]", items.join(", "));
+    }
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(good).unwrap();
     let mut texts = Vec::new();
     for (name, value) in members {

@@ -110,11 +110,14 @@ fn marked_calls(door: &Door, path: &str, body: &str) -> Vec<(String, Option<Valu
         (format!("{path}?mark-in-the-query=mark-in-the-query"), good.clone()),
         (with_ids(door, &names), good.clone()),
     ];
-    let fields = good.iter().flat_map(|good| good.as_object().unwrap().keys());
-    for field in fields.map(String::as_str).chain(["mark-in-the-body"]) {
-        let mut marked = good.clone().unwrap_or_else(|| json!({}));
+    // In a list, the fields of what it begins with.
+    let object = |body: &Value| body.get(0).unwrap_or(body).as_object().unwrap().clone();
+    let fields = good.as_ref().map(object).unwrap_or_default();
+    for field in fields.keys().map(String::as_str).chain(["mark-in-the-body"]) {
+        let mut body = good.clone().unwrap_or_else(|| json!({}));
+        let marked = if body.is_array() { &mut body[0] } else { &mut body };
         marked[field] = json!("mark-in-the-body");
-        calls.push((path.to_owned(), Some(marked)));
+        calls.push((path.to_owned(), Some(body)));
     }
     calls
 }

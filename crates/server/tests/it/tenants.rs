@@ -206,10 +206,11 @@ async fn marks_of(backdoor: &Backdoor, org: &str) -> BTreeSet<String> {
             "content_hash",
             "effect_hash",
             "review_hash",
-            "config",
             "sort_name",
         ];
-        for column in columns.iter().filter(|column| !hidden.contains(&column.as_str())) {
+        let is_bytes =
+            |column: &str| hidden.contains(&column) || (table == "task_revisions" && column == "config");
+        for column in columns.iter().filter(|column| !is_bytes(column)) {
             let cells = format!(
                 "SELECT CAST({column} AS TEXT) FROM {table} WHERE {by} = '{org}' AND {column} IS NOT NULL"
             );

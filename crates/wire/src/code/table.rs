@@ -238,6 +238,13 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/RECORDS_UNAVAILABLE.md"),
     },
     About {
+        code: Code::ProviderUnavailable,
+        name: "PROVIDER_UNAVAILABLE",
+        status: 503,
+        title: "The provider of logins cannot be reached",
+        page: include_str!("../../../../docs/errors/PROVIDER_UNAVAILABLE.md"),
+    },
+    About {
         code: Code::OutcomeUnknown,
         name: "OUTCOME_UNKNOWN",
         status: 503,
@@ -258,11 +265,74 @@ pub(super) const TABLE: &[About] = &[
         title: "The disk is full",
         page: include_str!("../../../../docs/errors/DISK_FULL.md"),
     },
+    About {
+        code: Code::AlreadyHeld,
+        name: "ALREADY_HELD",
+        status: 409,
+        title: "You hold this lock already",
+        page: include_str!("../../../../docs/errors/ALREADY_HELD.md"),
+    },
+    About {
+        code: Code::LockExpired,
+        name: "LOCK_EXPIRED",
+        status: 409,
+        title: "The lock is not held any more",
+        page: include_str!("../../../../docs/errors/LOCK_EXPIRED.md"),
+    },
+    About {
+        code: Code::NotHolder,
+        name: "NOT_HOLDER",
+        status: 409,
+        title: "Somebody else holds the lock",
+        page: include_str!("../../../../docs/errors/NOT_HOLDER.md"),
+    },
+    About {
+        code: Code::LockHeld,
+        name: "LOCK_HELD",
+        status: 423,
+        title: "The lock is held",
+        page: include_str!("../../../../docs/errors/LOCK_HELD.md"),
+    },
+    About {
+        code: Code::LockWaitTimeout,
+        name: "LOCK_WAIT_TIMEOUT",
+        status: 423,
+        title: "The lock did not become free in time",
+        page: include_str!("../../../../docs/errors/LOCK_WAIT_TIMEOUT.md"),
+    },
+    About {
+        code: Code::DeadlockDetected,
+        name: "DEADLOCK_DETECTED",
+        status: 423,
+        title: "Waiting for this lock closed a circle",
+        page: include_str!("../../../../docs/errors/DEADLOCK_DETECTED.md"),
+    },
+    About {
+        code: Code::TooManyLocks,
+        name: "TOO_MANY_LOCKS",
+        status: 429,
+        title: "The agent has as many locks as it may",
+        page: include_str!("../../../../docs/errors/TOO_MANY_LOCKS.md"),
+    },
+    About {
+        code: Code::QueueFull,
+        name: "QUEUE_FULL",
+        status: 503,
+        title: "Too many wait for this lock already",
+        page: include_str!("../../../../docs/errors/QUEUE_FULL.md"),
+    },
+    About {
+        code: Code::CoordinationUnavailable,
+        name: "COORDINATION_UNAVAILABLE",
+        status: 503,
+        title: "Locks are not available",
+        page: include_str!("../../../../docs/errors/COORDINATION_UNAVAILABLE.md"),
+    },
 ];
 
 // A row is found by the code's number, so the rows stand in the order of the enum and none is missing.
 const _: () = {
-    assert!(TABLE.len() == Code::DiskFull as usize + 1);
+    assert!(TABLE.len() == Code::CoordinationUnavailable as usize + 1);
     let mut row = 0;
     while row < TABLE.len() {
         assert!(TABLE[row].code as usize == row);

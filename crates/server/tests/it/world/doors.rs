@@ -145,6 +145,11 @@ const RECEIVER: [u16; 9] = [401, 403, 403, 404, 404, 404, 404, 200, 404];
 /// Whoever is asked may, and nobody for them; for others it does not exist.
 const ASKED: [u16; 9] = [401, 403, 403, 403, 403, 403, 403, 200, 404];
 
+/// Agents too, each for itself.
+const LOCKERS: [u16; 9] = [401, 403, 200, 200, 200, 200, 200, 200, 200];
+/// Whoever holds it; for others it is not theirs, or not there.
+const HOLDER: [u16; 9] = [401, 403, 409, 409, 409, 409, 409, 200, 409];
+
 pub(crate) const DOORS: &[Door] = &[
     door("GET", "/healthz", &[], "", OPEN),
     door("GET", "/readyz", &[], "", OPEN),
@@ -227,7 +232,14 @@ pub(crate) const DOORS: &[Door] = &[
         [401, 403, 403, 404, 404, 404, 403, 201, 404],
     ),
     door("GET", "/api/v1/settings", &[], "", ADMINS),
-    door("PATCH", "/api/v1/settings", &[], r#"{"lock:default_ttl": 40, "lock:max_ttl": 400}"#, ADMINS),
+    // An agent that is heard once is then not missed while the doors are knocked at, however long that takes.
+    door(
+        "PATCH",
+        "/api/v1/settings",
+        &[],
+        r#"{"lock:default_ttl": 3000, "lock:max_ttl": 3600, "lock:heartbeat_interval": 900}"#,
+        ADMINS,
+    ),
     door("GET", "/api/v1/events", &[], "", KEY),
     door("GET", "/api/v1/audit", &[], "", MEMBERS),
     door("GET", "/api/v1/audit/{id}", &["$row"], "", MEMBERS_ONE),
@@ -349,6 +361,26 @@ pub(crate) const DOORS: &[Door] = &[
         [401, 403, 201, 201, 201, 201, 201, 201, 404],
     ),
     door("GET", "/api/v1/tasks/{id}/comments/{comment_id}", &["$task", "$comment"], "", WORKERS_ONE),
+    door("GET", "/api/v1/policies", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/policies",
+        &[],
+        r#"{"name": "$fresh", "required_roles": ["dba"], "reviewers": ["$maker"], "when": "risk.score > 50"}"#,
+        // Another tenant's reviewer is none here.
+        [401, 403, 403, 403, 403, 403, 201, 201, 422],
+    ),
+    door("GET", "/api/v1/policies/{id}", &["$policy"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/policies/{id}", &["$policy"], r#"{"min_approvers": 2}"#, ADMINS_ONE),
+    door("DELETE", "/api/v1/policies/{id}", &["$policy"], "", ADMINS_END),
+    door("GET", "/api/v1/resource-catalogue", &[], "", MEMBERS),
+    door(
+        "PUT",
+        "/api/v1/resource-catalogue",
+        &[],
+        r#"[{"pattern": "database:prod-*", "criticality": 90, "blast_radius": 20}]"#,
+        ADMINS,
+    ),
     // Its author and admins.
     door(
         "POST",
@@ -400,6 +432,42 @@ pub(crate) const DOORS: &[Door] = &[
         ASKED,
     ),
     door("POST", "/api/v1/approvals/{id}/acknowledge", &["$approval"], "{}", ASKED),
+    door("GET", "/api/v1/locks", &[], "", LOCKERS),
+    door("POST", "/api/v1/locks/acquire", &[], r#"{"key": "resource:door:$fresh"}"#, LOCKERS),
+    door(
+        "POST",
+        "/api/v1/locks/acquire-many",
+        &[],
+        r#"{"keys": [{"key": "resource:door:$fresh", "mode": "shared"}]}"#,
+        LOCKERS,
+    ),
+    door("POST", "/api/v1/locks/heartbeat", &[], r#"{"lock_id": "$lock"}"#, HOLDER),
+    door("POST", "/api/v1/locks/release", &[], r#"{"lock_id": "$lock"}"#, HOLDER),
+    door("POST", "/api/v1/locks/validate", &[], r#"{"key": "resource:door:x", "fencing_token": 1}"#, LOCKERS),
+    // Which line, the query says.
+    door("GET", "/api/v1/locks/queue", &[], "", [401, 403, 422, 422, 422, 422, 422, 422, 422]),
+    door("GET", "/api/v1/locks/graph", &[], "", LOCKERS),
+    door(
+        "GET",
+        "/api/v1/locks/tickets/{ticket_id}",
+        &["$ticket"],
+        "",
+        [401, 403, 200, 200, 200, 200, 200, 200, 404],
+    ),
+    door(
+        "DELETE",
+        "/api/v1/locks/tickets/{ticket_id}",
+        &["$ticket"],
+        "",
+        [401, 403, 403, 403, 403, 403, 403, 200, 404],
+    ),
+    door(
+        "POST",
+        "/api/v1/locks/force-release",
+        &[],
+        r#"{"key": "resource:door:$fresh", "reason": "stuck"}"#,
+        ADMINS,
+    ),
     // Last: it ends the other logins of whoever asks.
     Door {
         method: "POST",

@@ -1,11 +1,12 @@
 //! An organization with everybody who may come to its door.
 //!
-//! `doors` is the one table of routes and answers, `things` and `reviews` make what calls name, `rows` writes what no
-//! route makes yet, `document` reads from the hub's own description which fields are ids. To test a new route, add its
-//! row to `DOORS`; a new kind of thing gets a name in `things`. Everything else follows.
+//! `doors` is the one table of routes and answers, `pages` that of the pages, `things` and `reviews` make what calls name,
+//! `rows` writes what no route makes yet, `document` reads from the hub's own description which fields are ids. To test
+//! a new route, add its row to `DOORS`, or `PAGES`; a new kind of thing gets a name in `things`. Everything else follows.
 
 pub(crate) mod document;
 pub(crate) mod doors;
+pub(crate) mod pages;
 mod reviews;
 pub(crate) mod rows;
 pub(crate) mod things;

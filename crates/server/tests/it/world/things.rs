@@ -30,12 +30,15 @@ const NAMES: &[&str] = &[
     "$agent",
     "$task",
     "$comment",
+    "$policy",
     "$reviewed",
     "$approval",
     "$content",
     "$shown",
     "$granted",
     "$cancelled",
+    "$lock",
+    "$ticket",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -182,8 +185,22 @@ impl<'h> Things<'h> {
                 let path = format!("/api/v1/tasks/{task}/comments");
                 id_in(&self.post(&self.maker, &path, json!({"body": "why?"}), 201).await, "id")
             }
+            "$policy" => {
+                let body = json!({"name": fresh(), "required_roles": ["reviewer"]});
+                id_in(&self.post(&self.maker, "/api/v1/policies", body, 201).await, "id")
+            }
             "$reviewed" | "$approval" | "$content" | "$shown" | "$granted" | "$cancelled" => {
                 Box::pin(self.of_review(name)).await
+            }
+            "$lock" => {
+                let body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
+                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 200).await, "lock_id")
+            }
+            "$ticket" => {
+                let mut body = json!({"key": format!("resource:door:{}", fresh()), "ttl_seconds": 300});
+                self.post(&self.maker, "/api/v1/locks/acquire", body.clone(), 200).await;
+                (body["owner"], body["queue"]) = (json!("behind it"), json!(true));
+                id_in(&self.post(&self.maker, "/api/v1/locks/acquire", body, 202).await, "ticket_id")
             }
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }

@@ -1,0 +1,77 @@
+//! Breaking circles of those who wait for each other.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use domain::Id;
+use domain::accounts::Account;
+use domain::locks::{Edge, Owner, victim};
+use domain::organizations::Organization;
+
+use super::Inner;
+use super::lane::Place;
+use super::tickets::End;
+use super::turn::Turn;
+use crate::locks::{Happening, Refusal, What};
+
+/// Breaks every circle that a new wait of this owner has closed.
+pub(super) fn break_through(inner: &Inner, org: Id<Organization>, agent: Id<Account>, owner: &str) {
+    let Some(owner) = inner.agents.owner((org, agent), owner) else { return };
+    if circle(inner, &owner).is_none() {
+        return;
+    }
+    // One after the other, and each is looked for again: two who closed it together must not both break it.
+    let _breaking = inner.breaking.lock().unwrap_or_else(PoisonError::into_inner);
+    while let Some(circle) = circle(inner, &owner) {
+        let Some(loser) = victim(&circle).cloned() else { return };
+        inner.deadlocks.fetch_add(1, Ordering::Relaxed);
+        sacrifice(inner, &loser, circle.into());
+    }
+}
+
+fn circle(inner: &Inner, owner: &Arc<Owner>) -> Option<Vec<Edge>> {
+    inner.waits(owner.org).get(&owner.org)?.circle(owner)
+}
+
+/// Takes everything from the loser, and tells it why.
+fn sacrifice(inner: &Inner, loser: &Arc<Owner>, circle: Arc<[Edge]>) {
+    let keys = inner.waits(loser.org).get(&loser.org).map(|waits| waits.keys_of(loser)).unwrap_or_default();
+    let refusal = Refusal::Deadlock(Arc::clone(&circle));
+    for (place, key) in keys.into_iter().enumerate() {
+        let mut turn = Turn::at(inner, Place { org: loser.org, key: key.clone() });
+        if place == 0 {
+            let at = turn.now();
+            turn.announce(Happening {
+                what: What::Deadlock,
+                at,
+                key,
+                owner: Arc::clone(loser),
+                lock: None,
+                fence: None,
+                ticket: None,
+                circle: circle.iter().map(told).collect(),
+                receipt: None,
+            });
+        }
+        turn.dismiss(|waiter| waiter.owner.birth == loser.birth, End::Cancelled, &refusal);
+        turn.finish();
+    }
+    for id in inner.agents.held_by(loser) {
+        let Some(place) = inner.index.find(id) else { continue };
+        let mut turn = Turn::at(inner, place);
+        turn.give_back(id);
+        turn.finish();
+    }
+}
+
+/// Waiting agent and owner, the key, and the agent and owner in its way.
+fn told(edge: &Edge) -> [String; 5] {
+    let Edge { waiter, key, blocker } = edge;
+    [
+        waiter.agent.to_string(),
+        waiter.name.to_string(),
+        key.to_string(),
+        blocker.agent.to_string(),
+        blocker.name.to_string(),
+    ]
+}

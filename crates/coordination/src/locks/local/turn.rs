@@ -1,0 +1,331 @@
+//! One change of one key: its lane is locked, its line in hand, its records gather for the journal.
+
+use std::sync::Arc;
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+use domain::locks::{About, Hold, Line, Owner, Refused, Waiter};
+use domain::{Id, Timestamp};
+
+use super::journal::record::Record;
+use super::lane::{Done, Lane, Listener, Place, Reply};
+use super::tickets::End;
+use super::{Inner, held};
+use crate::locks::{Acquired, Grip, Happening, Held, Refusal, Wait, Wanted, What};
+
+/// A turn at one key. It must be finished, or the key is gone.
+#[must_use]
+pub(super) struct Turn<'e> {
+    inner: &'e Inner,
+    lane: MutexGuard<'e, Lane>,
+    number: u8,
+    place: Place,
+    pub(super) line: Line,
+    had_queue: bool,
+    now_ms: u64,
+    now: Timestamp,
+}
+
+/// What came of asking.
+pub(super) enum Asked {
+    /// The answer comes when it is durable.
+    OnTheWay,
+    /// Somebody else must leave first.
+    Waiting(u64),
+    Refused(Refusal),
+}
+
+impl<'e> Turn<'e> {
+    /// Begins a turn. What is over ends first, so that nobody sees a lock that is not there any more.
+    pub(super) fn at(inner: &'e Inner, place: Place) -> Self {
+        let number = inner.lane_of(&place);
+        let mut lane = inner.lane(number);
+        let line = lane.lines.remove(&place).unwrap_or_default();
+        let (now_ms, now) = (inner.time.monotonic_ms(), inner.time.wall());
+        let had_queue = line.queue_length() > 0;
+        let number = u8::try_from(number).unwrap_or(0);
+        let mut turn = Self { inner, lane, number, place, line, had_queue, now_ms, now };
+        turn.end_what_is_over();
+        turn
+    }
+
+    /// Puts the key back. Who waits for whom is right before anybody else can look.
+    pub(super) fn finish(self) {
+        let Self { inner, mut lane, number, place, line, had_queue, .. } = self;
+        if had_queue || line.queue_length() > 0 {
+            let mut waits = inner.waits(place.org);
+            let of_org = waits.entry(place.org).or_default();
+            of_org.update(&place.key, &line);
+            if of_org.is_empty() {
+                waits.remove(&place.org);
+            }
+        }
+        if !line.is_idle() {
+            lane.lines.insert(place, line);
+        }
+        if inner.journal.failure().is_some() {
+            return drop(lane.take_out());
+        }
+        let has_news = !lane.out.records.is_empty() || !lane.out.done.is_empty();
+        drop(lane);
+        if has_news {
+            inner.journal.poke(number);
+        }
+    }
+
+    pub(super) fn held(&self, hold: &Hold) -> Held {
+        held(&self.place, hold, self.now_ms, self.now)
+    }
+
+    pub(super) fn answer(&mut self, listener: Listener, reply: Reply) {
+        self.lane.out.done.push(Done::Answer(listener, Box::new(reply)));
+    }
+
+    fn end_what_is_over(&mut self) {
+        let over = |hold: &&Hold| hold.is_over(self.now_ms);
+        let ended: Vec<Id<Hold>> = self.line.holders().iter().filter(over).map(|hold| hold.id).collect();
+        for id in &ended {
+            if let Some(hold) = self.end(*id) {
+                self.inner.expired.fetch_add(1, Ordering::Relaxed);
+                self.tell(What::Expired, &hold.owner, Some(&hold), hold.ticket());
+            }
+        }
+        if !ended.is_empty() {
+            self.serve();
+        }
+    }
+
+    /// Somebody asks for the key.
+    pub(super) fn ask(&mut self, wanted: Wanted, listener: Listener) -> Asked {
+        let number = self.inner.number();
+        let name = (wanted.org, wanted.agent);
+        let Some(owner) = self.inner.agents.enter(name, &wanted.owner, number) else {
+            return Asked::Refused(Refusal::TooMany);
+        };
+        let Some(listener) = self.repeat(&wanted, &owner, listener) else {
+            self.inner.agents.leave(&owner, None);
+            return Asked::OnTheWay;
+        };
+        let is_free = self.line.is_free_for(wanted.mode);
+        let is_full = self.line.queue_length() >= wanted.rules.queue_max;
+        if !is_free && (wanted.wait == Wait::No || is_full) {
+            self.inner.agents.leave(&owner, None);
+            return Asked::Refused(if is_full { Refusal::QueueFull } else { self.busy() });
+        }
+        let waiter = Waiter {
+            number,
+            owner,
+            mode: wanted.mode,
+            ttl_seconds: wanted.ttl_seconds,
+            asked_at: self.now,
+            about: wanted.about,
+        };
+        if is_free {
+            self.grant(waiter, Some(listener), number);
+            return Asked::OnTheWay;
+        }
+        if wanted.wait == Wait::Ticket {
+            self.queue_ticket(waiter, listener);
+            return Asked::OnTheWay;
+        }
+        self.lane.open.insert(number, listener);
+        self.enqueue(waiter);
+        Asked::Waiting(number)
+    }
+
+    fn busy(&self) -> Refusal {
+        let holders = self.line.holders().iter().map(|hold| self.held(hold)).collect();
+        Refusal::Busy { holders, queue_length: self.line.queue_length() }
+    }
+
+    /// Answers an owner that has the lock, or the ticket, already. Otherwise the listener comes back.
+    fn repeat(&mut self, wanted: &Wanted, owner: &Owner, listener: Listener) -> Option<Listener> {
+        let request_id =
+            |about: &Option<Box<About>>| about.as_ref().and_then(|about| about.request_id.clone());
+        let asked = request_id(&wanted.about);
+        let is_same = |about: &Option<Box<About>>| asked.is_some() && request_id(about) == asked;
+        if let Some(hold) = self.line.held_by(owner) {
+            let held = Box::new(self.held(hold));
+            let reply = match is_same(&hold.about) {
+                true => Reply::Again(Acquired::Held(held)),
+                false => Reply::Refused(Refusal::AlreadyHeld(held)),
+            };
+            self.answer(listener, reply);
+            return None;
+        }
+        let is_mine = |waiter: &Waiter| waiter.owner.birth == owner.birth && is_same(&waiter.about);
+        let same = self.line.waiters().enumerate().find(|(_, waiter)| is_mine(waiter));
+        let ticket = same.and_then(|(place, waiter)| Some((place, waiter.ticket()?)));
+        let Some((place, ticket)) = ticket.filter(|_| wanted.wait == Wait::Ticket) else {
+            return Some(listener);
+        };
+        self.answer(listener, Reply::Again(Acquired::Queued { ticket, position: place + 1 }));
+        None
+    }
+
+    fn queue_ticket(&mut self, mut waiter: Waiter, listener: Listener) {
+        let ticket = Id::new((self.inner.fresh)());
+        waiter.about.get_or_insert_default().ticket = Some(ticket);
+        self.lane.write(&Record::Queued(self.place.clone(), &waiter));
+        self.inner.tickets.add(ticket, self.place.clone(), waiter.owner.agent, self.now_ms);
+        let position = self.enqueue(waiter);
+        self.answer(listener, Reply::Acquired(Acquired::Queued { ticket, position }));
+    }
+
+    fn enqueue(&mut self, waiter: Waiter) -> usize {
+        self.inner.waiting.fetch_add(1, Ordering::Relaxed);
+        self.tell(What::Queued, &Arc::clone(&waiter.owner), None, waiter.ticket());
+        self.line.enqueue(waiter)
+    }
+
+    /// Serves those who have come to the head of the line.
+    pub(super) fn serve(&mut self) {
+        while let Some(waiter) = self.line.serve_next() {
+            self.inner.waiting.fetch_sub(1, Ordering::Relaxed);
+            let listener = self.lane.open.remove(&waiter.number).filter(|listener| !listener.is_closed());
+            if waiter.ticket().is_none() && listener.is_none() {
+                // Whoever waited is gone and about to say so.
+                self.inner.agents.leave(&waiter.owner, None);
+                continue;
+            }
+            let fence = self.inner.number();
+            self.grant(waiter, listener, fence);
+        }
+    }
+
+    fn grant(&mut self, waiter: Waiter, listener: Option<Listener>, fence: u64) {
+        let ticket = waiter.ticket();
+        let hold = waiter.granted(Id::new((self.inner.fresh)()), fence, self.now_ms, self.now);
+        self.lane.write(&Record::Granted(self.place.clone(), &hold));
+        self.inner.index.add(&hold, self.place.clone(), self.now_ms);
+        self.inner.agents.holds(&hold.owner, hold.id);
+        if let Some(ticket) = ticket {
+            self.inner.tickets.granted(ticket, hold.id);
+        }
+        let held = Box::new(self.held(&hold));
+        if let Some(listener) = listener {
+            self.answer(listener, Reply::Acquired(Acquired::Held(held.clone())));
+        }
+        let what = if ticket.is_some() { What::Promoted } else { What::Acquired };
+        self.tell(what, &Arc::clone(&hold.owner), Some(&hold), ticket);
+        for waiter in self.line.grant(hold) {
+            self.gone(&waiter, End::Cancelled, &Refusal::AlreadyHeld(held.clone()));
+        }
+    }
+
+    /// A waiter has left the line without the lock.
+    fn gone(&mut self, waiter: &Waiter, end: End, refusal: &Refusal) {
+        self.inner.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.inner.agents.leave(&waiter.owner, None);
+        if let Some(ticket) = waiter.ticket() {
+            self.inner.tickets.ended(ticket, end);
+            self.lane.write(&Record::Left(self.place.clone(), waiter.number));
+        }
+        if let Some(listener) = self.lane.open.remove(&waiter.number) {
+            self.answer(listener, Reply::Refused(refusal.clone()));
+        }
+    }
+
+    /// Takes waiters out of the line, with this answer. How many.
+    pub(super) fn dismiss(&mut self, whom: impl Fn(&Waiter) -> bool, end: End, refusal: &Refusal) -> usize {
+        let left = self.line.leave_where(whom);
+        for waiter in &left {
+            self.gone(waiter, end, refusal);
+        }
+        self.serve();
+        left.len()
+    }
+
+    pub(super) fn end_tickets(&mut self, whom: impl Fn(&Waiter) -> bool, end: End) {
+        self.dismiss(whom, end, &Refusal::TimedOut);
+    }
+
+    /// Ends a lock. Those who wait are not served yet.
+    pub(super) fn end(&mut self, id: Id<Hold>) -> Option<Hold> {
+        let hold = self.line.end(id)?;
+        self.lane.write(&Record::Ended(self.place.clone(), id));
+        self.inner.index.remove(id);
+        self.inner.agents.leave(&hold.owner, Some(id));
+        if let Some(ticket) = hold.ticket() {
+            self.inner.tickets.ended(ticket, End::Expired);
+        }
+        Some(hold)
+    }
+
+    /// Ends a lock that its holder gives back; those who wait are served.
+    pub(super) fn give_back(&mut self, id: Id<Hold>) -> Option<Hold> {
+        let hold = self.end(id)?;
+        self.tell(What::Released, &hold.owner, Some(&hold), None);
+        self.serve();
+        Some(hold)
+    }
+
+    pub(super) fn release(&mut self, of: Grip, listener: Listener) -> Result<(), Refusal> {
+        // The rule is asked first, and what it changes is put on record with what follows from it.
+        self.line.check(of.id, of.agent, self.now_ms).map_err(refusal)?;
+        if let Some(hold) = self.give_back(of.id) {
+            let held = self.held(&hold);
+            self.answer(listener, Reply::Held(held));
+        }
+        Ok(())
+    }
+
+    pub(super) fn renew(
+        &mut self,
+        of: Grip,
+        ttl_seconds: Option<u32>,
+        counts: bool,
+        listener: Listener,
+    ) -> Result<(), Refusal> {
+        let hold = self.line.renew(of.id, of.agent, ttl_seconds, self.now_ms).map_err(refusal)?;
+        hold.heartbeats = hold.heartbeats.saturating_add(u32::from(counts));
+        let hold = hold.clone();
+        let (ttl_seconds, heartbeats) = (hold.ttl_seconds, hold.heartbeats);
+        let record = Record::Renewed { place: self.place.clone(), id: hold.id, ttl_seconds, heartbeats };
+        self.lane.write(&record);
+        self.inner.index.look_again(&hold, self.now_ms);
+        let held = self.held(&hold);
+        self.answer(listener, Reply::Held(held));
+        Ok(())
+    }
+
+    /// Says that something happened, to those who want to hear of it or must.
+    fn tell(&mut self, what: What, owner: &Arc<Owner>, hold: Option<&Hold>, ticket: Option<Id<Waiter>>) {
+        if !what.must_be_noted() && !self.inner.told.listens() {
+            return;
+        }
+        let happening = Happening {
+            what,
+            at: self.now,
+            key: self.place.key.clone(),
+            owner: Arc::clone(owner),
+            lock: hold.map(|hold| hold.id),
+            fence: hold.map(|hold| hold.fence),
+            ticket,
+            circle: Vec::new(),
+            receipt: None,
+        };
+        self.announce(happening);
+    }
+
+    pub(super) fn announce(&mut self, happening: Happening) {
+        match happening.what.must_be_noted() {
+            true => {
+                let number = self.inner.number();
+                self.lane.tell_surely(number, happening);
+            }
+            false => self.lane.out.done.push(Done::Tell(happening)),
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
+    }
+}
+
+fn refusal(refused: Refused) -> Refusal {
+    match refused {
+        Refused::Expired => Refusal::Expired,
+        Refused::NotHolder => Refusal::NotHolder,
+    }
+}

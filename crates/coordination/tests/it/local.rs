@@ -1,0 +1,135 @@
+//! The local engine as the contract sees it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use coordination::locks::Locks;
+use coordination::locks::local::{JournalError, Local, Options, Ports, Time, recover};
+use domain::Timestamp;
+use testkit::locks::{Ears, Subject};
+use uuid::Uuid;
+
+/// A clock that stands until it is moved, and a wall that anybody may repaint.
+#[derive(Default)]
+pub(crate) struct ManualTime {
+    ms: AtomicU64,
+    wall_offset_micros: AtomicI64,
+}
+
+impl ManualTime {
+    /// Sets the clock on the wall, forward or back.
+    pub(crate) fn jump(&self, seconds: i64) {
+        self.wall_offset_micros.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+}
+
+impl Time for ManualTime {
+    fn monotonic_ms(&self) -> u64 {
+        self.ms.load(Ordering::SeqCst)
+    }
+
+    fn wall(&self) -> Timestamp {
+        let micros = i64::try_from(self.monotonic_ms()).expect("small") * 1000;
+        Timestamp::from_micros(
+            1_800_000_000_000_000 + micros + self.wall_offset_micros.load(Ordering::SeqCst),
+        )
+    }
+}
+
+/// A local engine in a directory of its own.
+pub(crate) struct LocalSubject {
+    engine: Option<Arc<Local>>,
+    pub(crate) time: Arc<ManualTime>,
+    ears: Arc<Ears>,
+    home: tempfile::TempDir,
+    epoch: i64,
+    log_bytes: u64,
+}
+
+impl LocalSubject {
+    pub(crate) fn new() -> Self {
+        Self::with_logs_of(64 << 10)
+    }
+
+    pub(crate) fn with_logs_of(log_bytes: u64) -> Self {
+        let mut subject = Self {
+            engine: None,
+            time: Arc::default(),
+            ears: Arc::default(),
+            home: tempfile::tempdir().expect("a directory"),
+            epoch: 0,
+            log_bytes,
+        };
+        subject.start().expect("an empty journal");
+        subject
+    }
+
+    /// Where the journal of the present run is.
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.home.path().join(self.epoch.to_string())
+    }
+
+    pub(crate) fn local(&self) -> &Local {
+        self.engine.as_deref().expect("a running engine")
+    }
+
+    fn start(&mut self) -> Result<(), JournalError> {
+        self.epoch += 1;
+        let found = recover(&self.dir())?;
+        let counter = AtomicU64::new(0);
+        let epoch = u128::try_from(self.epoch).expect("small") << 64;
+        let fresh = move || Uuid::from_u128(epoch + u128::from(counter.fetch_add(1, Ordering::SeqCst)) + 1);
+        let ports = Ports { time: self.time.clone(), fresh: Arc::new(fresh), told: self.ears.clone() };
+        let options = Options { dir: self.dir(), log_bytes: self.log_bytes, may_commit: Box::new(|| true) };
+        self.engine = Some(Arc::new(Local::start(found, self.epoch, ports, options)?));
+        Ok(())
+    }
+
+    /// What is on the disk now, as it would be found after a crash, is where the next run begins.
+    pub(crate) fn crash(&mut self) -> Result<(), JournalError> {
+        let next = self.home.path().join((self.epoch + 1).to_string());
+        copy_live(&self.dir(), &next);
+        self.engine = None;
+        self.start()
+    }
+}
+
+/// Copies a journal that may be compacted meanwhile: if it was, another copy is made.
+fn copy_live(from: &Path, to: &Path) {
+    let names = || -> Vec<_> {
+        let entries = std::fs::read_dir(from).expect("a journal").map(|entry| entry.expect("an entry"));
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    loop {
+        drop(std::fs::remove_dir_all(to));
+        std::fs::create_dir(to).expect("a directory");
+        let before = names();
+        let copied = before.iter().all(|name| std::fs::copy(from.join(name), to.join(name)).is_ok());
+        if copied && names() == before {
+            return;
+        }
+    }
+}
+
+impl Subject for LocalSubject {
+    fn locks(&self) -> Arc<dyn Locks> {
+        self.engine.clone().expect("a running engine")
+    }
+
+    fn advance(&self, span: Duration) {
+        self.time.ms.fetch_add(u64::try_from(span.as_millis()).expect("short"), Ordering::SeqCst);
+        self.local().tick();
+    }
+
+    fn ears(&self) -> &Ears {
+        &self.ears
+    }
+
+    fn restart(&mut self) {
+        self.crash().expect("a whole journal");
+    }
+}

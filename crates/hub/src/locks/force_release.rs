@@ -1,0 +1,62 @@
+//! Ending a lock that is somebody else's.
+
+use coordination::locks::Held;
+use domain::locks::LockKey;
+use domain::permissions::Capability;
+use domain::subject::Subject;
+use domain::text;
+use records::Tx;
+use serde_json::{Map, json};
+
+use super::{engine, key};
+use crate::act::Act;
+use crate::{Caller, Hub, HubError, audit};
+
+const REASON_CHARS_MAX: usize = 1000;
+
+struct Ending {
+    key: LockKey,
+    reason: String,
+    holders: Vec<Held>,
+}
+
+/// Ends whatever holds a key; those who wait move up. It is on record before it happens, so whatever stops the hub in
+/// between leaves a row too many, never one too few.
+pub async fn force_release(
+    hub: &Hub,
+    caller: &Caller,
+    text: &str,
+    reason: String,
+) -> Result<Vec<Held>, HubError> {
+    caller.require(Capability::LocksForceRelease)?;
+    let key = key("/key", text)?;
+    if key.is_task() {
+        return Err(HubError::Forbidden("keys of tasks are the hub's to lock".into()));
+    }
+    text::name(&reason, REASON_CHARS_MAX).map_err(|bad| HubError::field("/reason", bad.to_string()))?;
+    let (locks, org) = (engine(hub)?, caller.credential.organization.id);
+    let holders = locks.queue(org, key.clone()).await?.holders;
+    let act = Act::new(hub, caller, Ending { key: key.clone(), reason, holders });
+    hub.records.write(act, |tx, act| Box::pin(unit(tx, act))).await?;
+    Ok(locks.force_release(org, key).await?)
+}
+
+async fn unit(tx: &mut Tx, act: &Act<Ending>) -> Result<(), HubError> {
+    act.confirm(tx, Capability::LocksForceRelease).await?;
+    let Ending { key, reason, holders } = &act.input;
+    let holders: Vec<_> = holders
+        .iter()
+        .map(|held| {
+            json!({
+                "lock_id": held.hold.id.to_string(), "agent_id": held.hold.owner.agent.to_string(),
+                "owner": held.hold.owner.name, "fencing_token": held.hold.fence,
+            })
+        })
+        .collect();
+    let subject = || Subject::new("lock", key);
+    let mut entry = act.entry("lock:force_released", subject());
+    entry.reason = Some(reason.clone());
+    entry.details = Map::from_iter([("holders".to_owned(), json!(holders))]);
+    audit::record(tx, &entry).await?;
+    act.announce(tx, "lock:force_released", subject(), json!({"key": key.as_str(), "holders": holders})).await
+}
