@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use coordination::locks::What;
 use coordination::locks::local::{JournalError, Recovered, recover, write_copy};
+use coordination::locks::{Refusal, What};
 use testkit::locks::{Subject, grip, key, lock, org, queued, soon, ticket, until, wanted};
 
 use crate::local::LocalSubject;
@@ -170,4 +170,28 @@ async fn a_copy_for_a_backup_holds_everything() {
     write_copy(copy.path(), &recover(&subject.dir()).unwrap().state).unwrap();
     let found = recover(copy.path()).unwrap();
     assert_eq!((found.state.held(), found.state.newest_epoch()), (2, 1));
+}
+
+#[tokio::test]
+async fn whoever_has_lost_the_lease_grants_nothing() {
+    let mut subject = LocalSubject::new();
+    let locks = subject.locks();
+    let kept = lock(locks.acquire(wanted(1, "kept"))).await.unwrap();
+    subject.may_commit.store(false, std::sync::atomic::Ordering::SeqCst);
+    for name in ["a", "b"] {
+        let refused = lock(locks.acquire(wanted(2, name))).await;
+        assert!(matches!(refused, Err(Refusal::Unavailable(_))), "{refused:?}");
+    }
+    assert!(matches!(soon(locks.release(grip(&kept))).await, Err(Refusal::Unavailable(_))));
+    drop(locks);
+    subject.may_commit.store(true, std::sync::atomic::Ordering::SeqCst);
+    subject.restart();
+    assert_eq!(subject.locks().counts().held, 1, "only what was answered");
+}
+
+#[tokio::test]
+async fn an_epoch_is_never_used_twice() {
+    let mut subject = written().await;
+    let refused = subject.repeat_epoch();
+    assert!(matches!(refused, Err(JournalError::NoEpochs)), "{:?}", refused.err());
 }

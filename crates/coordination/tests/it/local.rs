@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use coordination::locks::Locks;
@@ -46,6 +46,8 @@ pub(crate) struct LocalSubject {
     home: tempfile::TempDir,
     epoch: i64,
     log_bytes: u64,
+    /// Whether nobody else has taken over.
+    pub(crate) may_commit: Arc<AtomicBool>,
 }
 
 impl LocalSubject {
@@ -61,6 +63,7 @@ impl LocalSubject {
             home: tempfile::tempdir().expect("a directory"),
             epoch: 0,
             log_bytes,
+            may_commit: Arc::new(AtomicBool::new(true)),
         };
         subject.start().expect("an empty journal");
         subject
@@ -82,9 +85,22 @@ impl LocalSubject {
         let epoch = u128::try_from(self.epoch).expect("small") << 64;
         let fresh = move || Uuid::from_u128(epoch + u128::from(counter.fetch_add(1, Ordering::SeqCst)) + 1);
         let ports = Ports { time: self.time.clone(), fresh: Arc::new(fresh), told: self.ears.clone() };
-        let options = Options { dir: self.dir(), log_bytes: self.log_bytes, may_commit: Box::new(|| true) };
+        let lease = Arc::clone(&self.may_commit);
+        let may_commit = Box::new(move || lease.load(Ordering::SeqCst));
+        let options = Options { dir: self.dir(), log_bytes: self.log_bytes, may_commit };
         self.engine = Some(Arc::new(Local::start(found, self.epoch, ports, options)?));
         Ok(())
+    }
+
+    /// The next run gets no later epoch than this one had.
+    pub(crate) fn repeat_epoch(&mut self) -> Result<(), JournalError> {
+        let next = self.dir();
+        copy_live(&next, &self.home.path().join("kept"));
+        self.engine = None;
+        self.epoch -= 1;
+        drop(std::fs::remove_dir_all(&next));
+        std::fs::rename(self.home.path().join("kept"), &next).expect("a journal");
+        self.start()
     }
 
     /// What is on the disk now, as it would be found after a crash, is where the next run begins.

@@ -36,7 +36,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Run {
-    /// What to lock: resource:<type>:<id>
+    /// What to lock, such as resource:database:prod
     #[arg(required = true, value_name = "KEY")]
     keys: Vec<String>,
     /// Share the keys with others who share

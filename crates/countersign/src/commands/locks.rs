@@ -66,7 +66,7 @@ enum Action {
 
 #[derive(Args)]
 struct Acquire {
-    /// What to lock: resource:<type>:<id>
+    /// What to lock, such as resource:database:prod
     key: String,
     /// Share it with others who share
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Locks in this process: in memory, with a journal of its own.
 //!
-//! Keys are spread over lanes, each under its own mutex; a change of a key is one [`turn::Turn`] in its lane. What it
+//! Keys are spread over lanes, each under its own mutex; a change of a key is one `Turn` in its lane. What it
 //! answers goes out when the journal has it on the disk, to whoever asked and to whoever moved up, directly. Mutexes
 //! are taken in this order: one lane, then agents, index, tickets or waits, one of them at a time.
 

@@ -33,8 +33,8 @@ pub enum JournalError {
         /// What is wrong with it.
         what: String,
     },
-    /// Everything there is belongs to somebody else now.
-    #[error("the fencing epochs are used up")]
+    /// No token of this epoch would be greater than those that were given.
+    #[error("the fencing epoch is not above all that the lock journal has seen, or the epochs are used up")]
     NoEpochs,
 }
 
