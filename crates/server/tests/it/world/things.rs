@@ -186,7 +186,9 @@ impl<'h> Things<'h> {
                 id_in(&self.post(&self.maker, &path, json!({"body": "why?"}), 201).await, "id")
             }
             "$policy" => {
-                let body = json!({"name": fresh(), "required_roles": ["reviewer"]});
+                // Of no task here, so that the default policy has the maker asked.
+                let of = ["elsewhere"];
+                let body = json!({"name": fresh(), "task_types": of, "required_roles": ["reviewer"]});
                 id_in(&self.post(&self.maker, "/api/v1/policies", body, 201).await, "id")
             }
             "$reviewed" | "$approval" | "$content" | "$shown" | "$granted" | "$cancelled" => {
