@@ -201,7 +201,7 @@ pub struct ReviewPolicy {
     pub version: i64,
     /// What people call it.
     pub name: String,
-    /// Why it applies.
+    /// Why it applies; empty for agents.
     pub because: Vec<String>,
     /// How many people must say yes.
     pub min_approvers: u32,

@@ -336,3 +336,28 @@ async fn many_answers_at_once_are_one_resolution() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn an_agent_does_not_learn_its_score() {
+    on_each_engine(async |hub| {
+        let author = person(&hub, "ann", &["author"]).await;
+        person(&hub, "bob", &["reviewer"]).await;
+        let at_risk = json!({"name": "risky", "required_roles": ["reviewer"], "risk_threshold": 1});
+        expect(hub.admin("POST", "/api/v1/policies").json(&at_risk), 201).await;
+        let agent = json!({"name": "worker"});
+        let agent =
+            expect(hub.request("POST", "/api/v1/agents").bearer_auth(&author).json(&agent), 201).await;
+        let wanted = json!({"name": "its", "account_id": agent.json()["id"]});
+        let minted = hub.request("POST", "/api/v1/api-keys").bearer_auth(&author).json(&wanted);
+        let key = expect(minted, 201).await.json()["key"].as_str().unwrap().to_owned();
+        testkit::watch::secret(&key);
+        let made = submitted(&hub, &key).await;
+        assert!(made["risk"].get("score").is_none() && made["risk"]["level"].is_string(), "{made}");
+        assert_eq!(made["review"]["policies"][0]["because"], json!([]));
+        let people_see = task(&hub, &author, &made).await;
+        let score = people_see["risk"]["score"].to_string();
+        let because = people_see["review"]["policies"][0]["because"].to_string();
+        assert!(because.contains(&score), "{because} names {score}");
+    })
+    .await;
+}

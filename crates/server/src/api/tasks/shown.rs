@@ -87,7 +87,7 @@ pub(crate) fn shown(seen: &Seen) -> Task {
         risk: risk(&task.risk, seen.shows_score),
         preview: task.preview.clone(),
         effect_hash: task.effect_hash.map(|hash| hash.to_string()),
-        review: seen.review.as_ref().map(review),
+        review: seen.review.as_ref().map(|found| review(found, seen.shows_score)),
         execution: None,
         assignee: task.assignee.map(Id::raw),
         due_at: task.due_at.map(|at| at.to_string()),
@@ -99,13 +99,14 @@ pub(crate) fn shown(seen: &Seen) -> Task {
     }
 }
 
-fn review(seen: &ReviewSeen) -> Review {
+fn review(seen: &ReviewSeen, shows_score: bool) -> Review {
     let ReviewSeen { review, summary } = seen;
     let policy = |(policy, tally): (&Matched, &PolicyTally)| ReviewPolicy {
         policy_id: policy.policy_id.raw(),
         version: policy.version,
         name: policy.name.clone(),
-        because: policy.because.clone(),
+        // Why a policy applies names the score.
+        because: if shows_score { policy.because.clone() } else { Vec::new() },
         min_approvers: tally.required,
         approved_count: tally.approved,
         required_roles: policy.quorum.required_roles.clone(),
