@@ -10,7 +10,7 @@ use testkit::reqwest;
 use crate::support::{AfterError, Home, Kind, PATIENCE, Served, Writers, assert_all_there, on_sqlite, until};
 
 const WRITERS: usize = 16;
-const SIZE: &str = "size=8m";
+const SIZE: &str = "size=16m";
 
 /// A small file system that only its own mount namespace sees. It goes with the process that keeps the namespace, and
 /// that one goes with this process: its standard input closes.

@@ -35,7 +35,7 @@ use crate::clock::Clock;
 use crate::{Caller, Hub, HubError};
 
 /// How long a file of the journal is made before it is used.
-pub const LOG_BYTES: u64 = 32 << 20;
+pub const LOG_BYTES: u64 = 4 << 20;
 
 const ENGINE: &str = "local";
 /// How often it is looked whether the epoch has tokens left.
