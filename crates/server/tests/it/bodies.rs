@@ -32,7 +32,13 @@ const REFUSALS: &[(u16, &str)] = &[
     (423, "LOCK_HELD"),
     (423, "LOCK_WAIT_TIMEOUT"),
     (422, "VALIDATION_FAILED"),
+    // Another hash than the one that was read, and a second answer to what the first settled.
+    (409, "STALE_CONTENT"),
+    (409, "ALREADY_RESOLVED"),
+    // Another kind of action.
+    (422, "EXECUTOR_DISABLED"),
     // Too many of them.
+    (429, "TOO_MANY_OPEN"),
     (429, "RATE_LIMITED"),
 ];
 

@@ -96,6 +96,9 @@ async fn aimed(
         return vec![request(world.hub, door.method, &path, "")];
     }
     let right: Value = serde_json::from_str(&right).unwrap();
+    if !right.is_object() {
+        return vec![request(world.hub, door.method, &path, &right.to_string())];
+    }
     let org = world.things.get("$org").await;
     let mut full = right.clone();
     for field in document.id_fields(door) {
