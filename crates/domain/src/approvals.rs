@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::accounts::Account;
 use crate::canonical::Sha256Hash;
 use crate::organizations::Organization;
-use crate::reviews::Review;
+use crate::reviews::{Review, VoteRefusal};
 use crate::tasks::{Behind, Task};
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
@@ -271,14 +271,19 @@ impl Approval {
     }
 
     /// The request after its reviewer said that they had seen it; the first time counts.
-    #[must_use]
-    pub fn acknowledged(&self, now: Timestamp) -> Self {
-        match self.acknowledged_at {
+    ///
+    /// # Errors
+    /// Somebody else is asked.
+    pub fn acknowledged(&self, by: Id<Account>, now: Timestamp) -> Result<Self, VoteRefusal> {
+        if self.reviewer_id != by {
+            return Err(VoteRefusal::NotYours);
+        }
+        Ok(match self.acknowledged_at {
             Some(_) => self.clone(),
             None => {
                 Self { acknowledged_at: Some(now), updated_at: now.after(self.updated_at), ..self.clone() }
             }
-        }
+        })
     }
 }
 

@@ -48,7 +48,6 @@ pub mod organizations;
 pub mod passwords;
 pub mod policies;
 pub mod projects;
-pub mod resource_catalogue;
 pub mod reviewers;
 pub mod reviews;
 pub mod roles;

@@ -1,4 +1,4 @@
-//! Files that say what to make: JSON, or YAML that means JSON.
+//! Files that say what to make: JSON, TOML, or YAML that means JSON.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,23 +7,38 @@ use anyhow::{Context, bail};
 use serde_json::{Map, Value};
 use yaml_rust2::{Yaml, YamlLoader};
 
+use crate::cli::Usage;
+
 /// The largest file that is read; the hub takes no larger body.
 const BYTES_MAX: u64 = 1024 * 1024;
 
-/// The object in a file, `-` being standard input. What does not end in `.json` is read as YAML.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Map<String, Value>> {
+/// The object in a file; see [`read`].
+pub(crate) fn read_object(path: &Path) -> anyhow::Result<Map<String, Value>> {
+    match read(path)? {
+        Value::Object(members) => Ok(members),
+        _ => {
+            let detail = format!("{} must hold one object, such as {{\"config\": …}}", path.display());
+            Err(Usage(detail).into())
+        }
+    }
+}
+
+/// What a file says, `-` being standard input. What ends in neither `.json` nor `.toml` is read as YAML, and so as JSON
+/// too.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Value> {
     let text = if path == Path::new("-") {
         limited(std::io::stdin().lock())
     } else {
         std::fs::File::open(path).map_err(Into::into).and_then(limited)
     };
     let text = text.with_context(|| format!("reading {}", path.display()))?;
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let parsed = if is_json { json(&text) } else { yaml(&text) };
-    match parsed.with_context(|| format!("{} cannot be understood", path.display()))? {
-        Value::Object(members) => Ok(members),
-        _ => bail!("{} must hold one object, such as {{\"config\": …}}", path.display()),
-    }
+    let is = |wanted: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted));
+    let parsed = match () {
+        () if is("json") => json(&text),
+        () if is("toml") => toml::from_str(&text).map_err(Into::into),
+        () => yaml(&text),
+    };
+    parsed.map_err(|error| Usage(format!("{} cannot be understood: {error:#}", path.display())).into())
 }
 
 fn limited(from: impl Read) -> anyhow::Result<String> {
@@ -88,6 +103,28 @@ mod tests {
         }});
         assert_eq!(yaml(text).unwrap(), expected);
         assert_eq!(yaml(&expected.to_string()).unwrap(), expected, "JSON is YAML");
+    }
+
+    #[test]
+    fn the_ending_says_how_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let expected = json!({"name": "p", "reviewers": ["a"], "auto_approve_if": {"risk_below": 9}});
+        for (name, text) in [
+            ("rules.json", expected.to_string()),
+            ("rules.TOML", "name = 'p'\nreviewers = ['a']\n[auto_approve_if]\nrisk_below = 9\n".to_owned()),
+            ("rules.yaml", "name: p\nreviewers: [a]\nauto_approve_if: {risk_below: 9}\n".to_owned()),
+            ("rules", expected.to_string()),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(read(&path).unwrap(), expected, "{name}");
+        }
+        let path = folder.path().join("list.json");
+        std::fs::write(&path, "[]").unwrap();
+        assert_eq!(read(&path).unwrap(), json!([]));
+        assert!(read_object(&path).unwrap_err().is::<Usage>(), "a list is no object");
+        std::fs::write(&path, "{").unwrap();
+        assert!(read(&path).unwrap_err().is::<Usage>());
     }
 
     #[test]

@@ -23,7 +23,6 @@ pub(crate) mod policies;
 pub(crate) mod projects;
 pub(crate) mod resource_catalogue;
 pub(crate) mod restore;
-mod rule_file;
 pub(crate) mod serve;
 pub(crate) mod settings;
 pub(crate) mod tasks;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use wire::{OnTimeout, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn};
 
 use super::answer::{SHOWN_DEFAULT, account, as_id, done, only, pages, show_all, show_one};
-use super::rule_file;
+use super::documents;
 use crate::cli::{ClientFlags, Usage, block_on};
 use crate::exit::Exit;
 use crate::terminal::Table;
@@ -135,7 +135,7 @@ async fn run_show(show: &Show) -> anyhow::Result<Exit> {
 }
 
 async fn run_apply(apply: &Apply) -> anyhow::Result<Exit> {
-    let wanted = match rule_file::read(&apply.file)? {
+    let wanted = match documents::read(&apply.file)? {
         Value::Array(several) => several,
         one => vec![one],
     };

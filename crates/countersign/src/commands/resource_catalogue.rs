@@ -7,7 +7,7 @@ use serde_json::Value;
 use wire::CatalogueRule;
 
 use super::answer::show;
-use super::rule_file;
+use super::documents;
 use crate::cli::{ClientFlags, Usage, block_on};
 use crate::exit::Exit;
 use crate::terminal::Table;
@@ -58,7 +58,7 @@ pub(crate) fn run(command: Catalogue) -> anyhow::Result<Exit> {
         Ok(match command.action {
             Action::Show { client } => (client.client()?.resource_catalogue().await?, client.json),
             Action::Set { client, file } => {
-                let rules = wanted(rule_file::read(&file)?)?;
+                let rules = wanted(documents::read(&file)?)?;
                 (client.client()?.replace_resource_catalogue(&rules).await?, client.json)
             }
         })

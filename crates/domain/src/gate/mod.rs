@@ -137,7 +137,7 @@ pub fn gate(facts: &Facts<'_>) -> Result<Start, GateRefusal> {
     let attempts_started = facts.grant.attempts_started + 1;
     let updated_at = facts.now.after(facts.grant.updated_at);
     Ok(Start {
-        task: Task { applying_at: Some(facts.now), ..facts.task.moved(state, false, facts.now) },
+        task: Task { applying_at: Some(facts.now), ..facts.task.moved(state, facts.now) },
         grant: Grant { attempts_started, updated_at, ..facts.grant.clone() },
         attempt: attempts_started,
         claims,

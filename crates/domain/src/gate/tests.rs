@@ -33,7 +33,7 @@ fn ready() -> Ready {
     let terms = Terms { id: id(4000), attempts: 2, validity: Duration::from_secs(60) };
     let actor = Actor { is_reviewer: true, ..Actor::default() };
     let ending = Ending { resolution: Resolution::Quorum, by: Some(id(2)), actor, at: at(10) };
-    let ended = end(&reviewed.task, &reviewed.review, ending, terms, false).unwrap();
+    let ended = end(&reviewed.task, &reviewed.review, ending, terms).unwrap();
     Ready {
         revision: revision(&reviewed.task, reviewed.provenance),
         task: ended.task,

@@ -138,7 +138,7 @@ fn vote(rules: &Rules, world: &World, person: usize, given: Given) -> Option<Wor
     let actor = Actor { is_reviewer: true, ..Actor::default() };
     let ending = Ending { resolution, by: Some(account(person)), actor, at: at(10) };
     let terms = Terms { id: id(4000), attempts: ATTEMPTS, validity: std::time::Duration::from_secs(1) };
-    let ended = end(&case.task, &case.review, ending, terms, false).ok()?;
+    let ended = end(&case.task, &case.review, ending, terms).ok()?;
     round.is_over = true;
     after.state = ended.task.state;
     after.grant = ended.grant.map(|_| Granted {

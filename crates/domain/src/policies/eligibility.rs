@@ -3,18 +3,10 @@
 use super::Quorum;
 use crate::Id;
 use crate::accounts::{AccessLevel, Account, AccountStatus};
+use crate::members::HeldRole;
 use crate::organizations::MembershipLevel;
 use crate::roles;
 use crate::tasks::{Behind, Provenance};
-
-/// A role somebody holds, and who gave it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HeldRole {
-    /// Its name.
-    pub name: String,
-    /// Who gave it.
-    pub granted_by: Id<Account>,
-}
 
 /// Somebody who might answer, as they stand now.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,9 +79,9 @@ pub fn eligible(
         return Ok(Because::Role(roles::ADMIN.to_owned()));
     }
     let mut asked =
-        candidate.roles.iter().filter(|role| role.name != roles::ADMIN && asks_for(quorum, &role.name));
-    match asked.clone().find(|role| role.granted_by != candidate.account_id) {
-        Some(role) => Ok(Because::Role(role.name.clone())),
+        candidate.roles.iter().filter(|held| held.role != roles::ADMIN && asks_for(quorum, &held.role));
+    match asked.clone().find(|held| held.counts_for(candidate.account_id)) {
+        Some(held) => Ok(Because::Role(held.role.clone())),
         None if asked.next().is_some() => Err(Ineligible::RoleFromThemselves),
         None => Err(Ineligible::NotMeant),
     }

@@ -15,7 +15,7 @@ use crate::organizations::Organization;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
-pub use eligibility::{Because, Candidate, HeldRole, Ineligible, eligible, eligible_by_joining};
+pub use eligibility::{Because, Candidate, Ineligible, eligible, eligible_by_joining};
 pub use form::{DEFAULT_NAME, PolicyChange};
 pub use json::NotRules;
 pub use rule_set::{Author, MissingDefault, POLICIES_MAX, Question, RuleSet};

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::conditions::{Answer, Condition, Facts};
-use super::{AutoApproveIf, Matched, Policy};
+use super::{AutoApproveIf, Candidate, Matched, Policy};
 use crate::Id;
-use crate::accounts::{AccessLevel, Account};
+use crate::accounts::{AccessLevel, Account, AccountStatus};
 use crate::globs::{ResourceName, ResourcePattern};
+use crate::organizations::MembershipLevel;
 use crate::resource_catalogue::ResourceCatalogue;
 use crate::risk::Risk;
+use crate::roles;
 use crate::tasks::Resource;
 
 /// How many policies an organization may have in force, beside the default one (DECISIONS.md 26).
@@ -33,6 +35,23 @@ pub struct Author {
     pub is_agent: bool,
     /// What it is to the instance.
     pub access_level: AccessLevel,
+}
+
+impl Author {
+    /// The author as the organization knows them. Whoever may not act, or has left, holds nothing any more.
+    #[must_use]
+    pub fn of(id: Id<Account>, member: Option<&Candidate>) -> Self {
+        let acting = member.filter(|member| member.status == AccountStatus::Active && member.level.is_some());
+        let given = acting.into_iter().flat_map(|member| &member.roles).filter(|held| held.counts_for(id));
+        let is_admin = acting.and_then(|member| member.level).is_some_and(MembershipLevel::is_admin);
+        let admin = is_admin.then(|| roles::ADMIN.to_owned());
+        Self {
+            id,
+            roles: given.map(|held| held.role.clone()).chain(admin).collect(),
+            is_agent: member.is_some_and(|member| member.is_agent),
+            access_level: member.map_or(AccessLevel::Service, |member| member.access_level),
+        }
+    }
 }
 
 /// What policies are asked about.

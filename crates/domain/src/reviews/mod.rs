@@ -21,8 +21,8 @@ use crate::tasks::Task;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
-pub use open::{Opening, Request, open};
-pub use panel::{Asked, REQUESTS_MAX, counts_for, joins, panel};
+pub use open::{Opening, Request, Times, due_at, open};
+pub use panel::{Asked, REQUESTS_MAX, counts_for, panel};
 pub use resolve::{Ended, Ending, Terms, end, withdraw};
 pub use summary::{Summary, summary};
 pub use tally::{PolicyTally, Seat, Verdict, tally, verdict};

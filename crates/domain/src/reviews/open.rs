@@ -1,11 +1,13 @@
 //! Beginning a review.
 
+use std::time::Duration;
+
 use super::Review;
 use crate::accounts::Account;
 use crate::approvals::{Approval, ApprovalKind, ApprovalStatus, Priority};
 use crate::policies::Matched;
 use crate::risk::Risk;
-use crate::tasks::{Actor, Move, MoveRefusal, Task, TaskStatus, next};
+use crate::tasks::{Actor, Move, MoveRefusal, Task, next};
 use crate::{Id, Timestamp};
 
 /// What a review begins with.
@@ -54,12 +56,11 @@ pub fn open(
         resolved_by: None,
         created_at: opening.at,
     };
-    let is_blocked = task.status == TaskStatus::Blocked;
     let task = Task {
         review_id: Some(review.id),
         risk: opening.risk.clone(),
         approved_at: None,
-        ..task.moved(state, is_blocked, opening.at)
+        ..task.moved(state, opening.at)
     };
     Ok((task, review))
 }
@@ -106,4 +107,21 @@ impl Review {
             updated_at: now,
         }
     }
+}
+
+/// How long people have where no policy says it, and at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Times {
+    /// `approval:default_timeout`, in seconds.
+    pub usual: u32,
+    /// `approval:max_timeout`, in seconds.
+    pub longest: u32,
+}
+
+/// Until when somebody who serves these policies should answer: the shortest time one of them gives.
+#[must_use]
+pub fn due_at(policies: &[Matched], serves: &[usize], times: Times, now: Timestamp) -> Timestamp {
+    let given = serves.iter().filter_map(|place| policies.get(*place)?.timeout_seconds);
+    let seconds = given.min().unwrap_or(times.usual).min(times.longest);
+    now.plus(Duration::from_secs(seconds.into()))
 }

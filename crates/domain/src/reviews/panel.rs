@@ -78,8 +78,7 @@ pub fn counts_for(
 }
 
 /// For which of the policies an admin who was not asked counts by joining.
-#[must_use]
-pub fn joins(policies: &[Matched], candidate: &Candidate, provenance: &Provenance) -> Vec<usize> {
+pub(super) fn joins(policies: &[Matched], candidate: &Candidate, provenance: &Provenance) -> Vec<usize> {
     let counts = |(place, policy): (usize, &Matched)| {
         eligible_by_joining(&policy.quorum, candidate, provenance).ok().map(|_| place)
     };
@@ -90,8 +89,9 @@ pub fn joins(policies: &[Matched], candidate: &Candidate, provenance: &Provenanc
 mod tests {
     use super::*;
     use crate::accounts::{AccessLevel, AccountStatus};
+    use crate::members::HeldRole;
     use crate::organizations::MembershipLevel;
-    use crate::policies::{HeldRole, RejectOn};
+    use crate::policies::RejectOn;
     use crate::sample::{alone, case, id, policy};
 
     fn reviewer(number: u128) -> Candidate {
@@ -100,7 +100,7 @@ mod tests {
             status: AccountStatus::Active,
             access_level: AccessLevel::User,
             level: Some(MembershipLevel::Member),
-            roles: vec![HeldRole { name: "reviewer".into(), granted_by: id(999) }],
+            roles: vec![HeldRole { role: "reviewer".into(), granted_by: id(999) }],
             is_agent: false,
             owners: Vec::new(),
         }

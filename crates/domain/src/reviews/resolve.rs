@@ -44,17 +44,11 @@ pub struct Ended {
     pub grant: Option<Grant>,
 }
 
-/// Ends an open review. `is_blocked` is whether the task waits for another.
+/// Ends an open review.
 ///
 /// # Errors
 /// The task is not being reviewed, or not by them.
-pub fn end(
-    task: &Task,
-    review: &Review,
-    ending: Ending,
-    terms: Terms,
-    is_blocked: bool,
-) -> Result<Ended, MoveRefusal> {
+pub fn end(task: &Task, review: &Review, ending: Ending, terms: Terms) -> Result<Ended, MoveRefusal> {
     let wanted = match ending.resolution {
         Resolution::Quorum | Resolution::Auto | Resolution::Override => Move::Approve,
         Resolution::ChangesRequested => Move::RequestChanges,
@@ -66,7 +60,7 @@ pub fn end(
     let grant = basis(ending.resolution).map(|basis| mint(task, review, basis, terms, ending.at));
     let task = Task {
         approved_at: grant.as_ref().map(|_| ending.at).or(task.approved_at),
-        ..task.moved(state, is_blocked, ending.at)
+        ..task.moved(state, ending.at)
     };
     Ok(Ended { task, review: review.closed(ending), grant })
 }
@@ -79,7 +73,7 @@ pub fn withdraw(task: &Task, review: &Review, grant: &Grant, ending: Ending) -> 
     let state = next(task.state, Move::Withdraw, ending.actor)?;
     let ending = Ending { resolution: Resolution::Withdrawn, ..ending };
     Ok(Ended {
-        task: task.moved(state, false, ending.at),
+        task: task.moved(state, ending.at),
         review: review.closed(ending),
         grant: Some(grant.voided(ending.at)),
     })

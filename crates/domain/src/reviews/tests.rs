@@ -171,7 +171,7 @@ fn ending(resolution: Resolution) -> Ending {
 fn only_a_yes_makes_a_grant_of_exactly_what_was_reviewed() {
     let one = case(vec![policy(1, 1, RejectOn::Any)], &[2]);
     for resolution in Resolution::ALL {
-        let ended = end(&one.task, &one.review, ending(resolution), TERMS, false).unwrap();
+        let ended = end(&one.task, &one.review, ending(resolution), TERMS).unwrap();
         let basis = ended.grant.as_ref().map(|grant| grant.basis);
         let (right, state) = match resolution {
             Resolution::Quorum => (Some(Basis::Quorum), TaskState::Approved),
@@ -185,7 +185,7 @@ fn only_a_yes_makes_a_grant_of_exactly_what_was_reviewed() {
         assert_eq!(ended.task.version, one.task.version + 1);
         assert_eq!(ended.task.ended_at.is_some(), state.is_final());
     }
-    let grant = end(&one.task, &one.review, ending(Resolution::Quorum), TERMS, false).unwrap().grant.unwrap();
+    let grant = end(&one.task, &one.review, ending(Resolution::Quorum), TERMS).unwrap().grant.unwrap();
     assert_eq!((grant.content_hash, grant.revision), (one.review.content_hash, 1));
     assert_eq!((grant.attempts, grant.attempts_started), (3, 0));
     assert_eq!(grant.valid_until, NOW.plus(Duration::from_secs(7)));
@@ -195,18 +195,18 @@ fn only_a_yes_makes_a_grant_of_exactly_what_was_reviewed() {
 #[test]
 fn a_review_ends_once() {
     let one = case(vec![policy(1, 1, RejectOn::Any)], &[2]);
-    let over = end(&one.task, &one.review, ending(Resolution::Quorum), TERMS, false).unwrap().task;
+    let over = end(&one.task, &one.review, ending(Resolution::Quorum), TERMS).unwrap().task;
     assert!(matches!(
-        end(&over, &one.review, ending(Resolution::Quorum), TERMS, false),
+        end(&over, &one.review, ending(Resolution::Quorum), TERMS),
         Err(MoveRefusal::WrongState { .. })
     ));
 }
 
 #[test]
 fn a_task_that_waits_says_so_wherever_it_goes() {
-    let one = case(vec![policy(1, 1, RejectOn::Any)], &[2]);
-    let status =
-        |resolution| end(&one.task, &one.review, ending(resolution), TERMS, true).unwrap().task.status;
+    let mut one = case(vec![policy(1, 1, RejectOn::Any)], &[2]);
+    one.task.status = TaskStatus::Blocked;
+    let status = |resolution| end(&one.task, &one.review, ending(resolution), TERMS).unwrap().task.status;
     assert_eq!(status(Resolution::Quorum), TaskStatus::Blocked);
     assert_eq!(status(Resolution::ChangesRequested), TaskStatus::Blocked);
     assert_eq!(status(Resolution::Rejected), TaskStatus::Failed);
@@ -215,7 +215,7 @@ fn a_task_that_waits_says_so_wherever_it_goes() {
 #[test]
 fn a_yes_taken_back_voids_the_grant() {
     let one = case(vec![policy(1, 1, RejectOn::Any)], &[2]);
-    let ended = end(&one.task, &one.review, ending(Resolution::Quorum), TERMS, false).unwrap();
+    let ended = end(&one.task, &one.review, ending(Resolution::Quorum), TERMS).unwrap();
     let grant = ended.grant.unwrap();
     let back = withdraw(&ended.task, &ended.review, &grant, ending(Resolution::Withdrawn)).unwrap();
     assert_eq!(back.task.state, TaskState::Rejected);

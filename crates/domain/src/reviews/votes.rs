@@ -1,10 +1,12 @@
 //! Voting: whether an answer is taken, and what follows from it.
 
+use super::panel::joins;
 use super::tally::{Seat, Verdict, tally, verdict};
 use super::{Resolution, Review};
 use crate::accounts::Account;
 use crate::approvals::{Answer, Approval, ApprovalKind, Response};
 use crate::canonical::Sha256Hash;
+use crate::policies::Candidate;
 use crate::tasks::{Behind, Provenance, Task, TaskState};
 use crate::{Id, Timestamp};
 
@@ -103,6 +105,17 @@ impl Case {
         seats[place].approval = approval.clone();
         let resolution = self.outcome(ballot.answer, &seats);
         Ok(Counted { approval, resolution })
+    }
+
+    /// For which of the policies an admin counts who was not asked and wants to take part.
+    ///
+    /// # Errors
+    /// They had a hand in it.
+    pub fn join(&self, admin: &Candidate, behind: &Behind) -> Result<Vec<usize>, VoteRefusal> {
+        if self.provenance.meets(behind) {
+            return Err(VoteRefusal::OwnWork);
+        }
+        Ok(joins(&self.review.policies, admin, &self.provenance))
     }
 
     fn admits(&self, seat: &Seat, ballot: &Ballot) -> Result<(), VoteRefusal> {

@@ -95,6 +95,12 @@ impl TaskState {
         matches!(self, Self::Completed | Self::Rejected | Self::Cancelled | Self::Failed)
     }
 
+    /// Whether its review is still to come, or under way.
+    #[must_use]
+    pub const fn is_before_approval(self) -> bool {
+        matches!(self, Self::Draft | Self::Submitted | Self::Reviewing)
+    }
+
     /// Whether whoever waits for it waits for ever.
     #[must_use]
     pub const fn is_dead(self) -> bool {
@@ -231,14 +237,25 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether it waits for another.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.status == TaskStatus::Blocked
+    }
+
+    /// The task after something was decided about it that moves it nowhere (DECISIONS.md 14).
+    #[must_use]
+    pub fn touched(&self, now: Timestamp) -> Self {
+        self.next_version(self.is_blocked(), now)
+    }
+
     /// The task after it was handed in.
     ///
     /// # Errors
     /// It is no draft, or not theirs.
     pub fn submitted(&self, actor: Actor, now: Timestamp) -> Result<Self, MoveRefusal> {
         let state = next(self.state, Move::Submit, actor)?;
-        let is_blocked = self.status == TaskStatus::Blocked;
-        Ok(Self { submitted_at: Some(now), ..self.moved(state, is_blocked, now) })
+        Ok(Self { submitted_at: Some(now), ..self.moved(state, now) })
     }
 
     /// The task after it was given up.
@@ -247,15 +264,15 @@ impl Task {
     /// It is too late, or not theirs.
     pub fn cancelled(&self, actor: Actor, now: Timestamp) -> Result<Self, MoveRefusal> {
         let state = next(self.state, Move::Cancel, actor)?;
-        Ok(self.moved(state, false, now))
+        Ok(self.moved(state, now))
     }
 
     /// The task in this state, as of now: planner's view, version and times follow.
     #[must_use]
-    pub(crate) fn moved(&self, state: TaskState, is_blocked: bool, now: Timestamp) -> Self {
+    pub(crate) fn moved(&self, state: TaskState, now: Timestamp) -> Self {
         Self {
             state,
-            status: TaskStatus::of(state, is_blocked),
+            status: TaskStatus::of(state, self.is_blocked()),
             version: self.version + 1,
             ended_at: state.is_final().then_some(now),
             updated_at: now.after(self.updated_at),

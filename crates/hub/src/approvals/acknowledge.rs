@@ -7,6 +7,7 @@ use records::{Tx, approvals, tasks};
 use serde_json::Map;
 
 use super::list::seen;
+use super::vote::refused;
 use super::{MISSING, Seen, subject};
 use crate::act::Act;
 use crate::{Caller, Hub, HubError};
@@ -24,11 +25,7 @@ async fn unit(tx: &mut Tx, act: &Act<Id<Approval>>) -> Result<Seen, HubError> {
     tasks::get_locked(tx, act.org(), request.task_id).await?.ok_or(MISSING)?;
     act.confirm(tx, Capability::ApprovalsDecide).await?;
     let before = approvals::get(tx, act.org(), act.input).await?.ok_or(MISSING)?;
-    if before.reviewer_id != act.actor() {
-        let detail = "this request is somebody else's; nobody answers for another";
-        return Err(HubError::NotYourReview(detail.into()));
-    }
-    let after = before.acknowledged(act.now);
+    let after = before.acknowledged(act.actor(), act.now).map_err(refused)?;
     if after != before {
         approvals::update(tx, &after).await?;
         act.record(tx, "approval:acknowledged", subject(&after), Map::new()).await?;

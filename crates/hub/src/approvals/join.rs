@@ -2,13 +2,14 @@
 
 use domain::Id;
 use domain::permissions::Capability;
-use domain::reviews::{Request, joins};
+use domain::reviews::Request;
 use domain::settings::Settings;
 use domain::tasks::{Move, Task};
 use records::{Tx, tasks};
 use serde_json::Map;
 
 use super::list::seen;
+use super::vote::refused;
 use super::{Seen, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
@@ -49,12 +50,8 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
         return seen(tx, &act.caller, seat.approval.clone()).await;
     }
     let behind = behind(tx, &current).await?;
-    if case.provenance.meets(&behind) {
-        let detail = "you, somebody you answer for, or whoever made your credential had a hand in this task";
-        return Err(HubError::SelfApproval(detail.into()));
-    }
     let person = candidate(tx, act.org(), act.actor()).await?.ok_or(MISSING)?;
-    let serves = joins(&case.review.policies, &person, &case.provenance);
+    let serves = case.join(&person, &behind).map_err(refused)?;
     let request = Request {
         id: act.hub.ids.id(),
         reviewer: act.actor(),
@@ -64,8 +61,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     };
     let approval = case.review.request(&task, request, act.now);
     ask(tx, act, &approval).await?;
-    let is_blocked = task.status == domain::tasks::TaskStatus::Blocked;
-    tasks::save(tx, &task, &task.next_version(is_blocked, act.now)).await?;
+    tasks::save(tx, &task, &task.touched(act.now)).await?;
     let mut details = Map::new();
     details.insert("task_id".into(), task.id.to_string().into());
     act.record(tx, "approval:joined", subject(&approval), details).await?;

@@ -6,7 +6,7 @@ use domain::canonical::Sha256Hash;
 use domain::permissions::Capability;
 use domain::reviews::{Ballot, Case, Counted, Ending, VoteRefusal};
 use domain::settings::Settings;
-use domain::tasks::{Actor, Task};
+use domain::tasks::Actor;
 use records::{Tx, approvals, reviews, tasks};
 use serde_json::{Map, Value};
 
@@ -108,16 +108,14 @@ fn details(request: &Approval, act: &Act<Input>) -> Map<String, Value> {
 /// Ends the review, or notes that something was decided about the task (DECISIONS.md 14).
 async fn settle(tx: &mut Tx, act: &Act<Input>, case: &Case, counted: &Counted) -> Result<(), HubError> {
     let Some(resolution) = counted.resolution else {
-        let is_blocked = case.task.status == domain::tasks::TaskStatus::Blocked;
-        let after: Task = case.task.next_version(is_blocked, act.now);
-        return Ok(tasks::save(tx, &case.task, &after).await?);
+        return Ok(tasks::save(tx, &case.task, &case.task.touched(act.now)).await?);
     };
     let actor = Actor { is_reviewer: true, ..Actor::default() };
     let ending = Ending { resolution, by: Some(act.actor()), actor, at: act.now };
     finish(tx, act, case, ending, &act.input.settings).await.map(drop)
 }
 
-fn refused(refusal: VoteRefusal) -> HubError {
+pub(super) fn refused(refusal: VoteRefusal) -> HubError {
     let detail = refusal.to_string();
     match refusal {
         VoteRefusal::NotYours | VoteRefusal::NotEligible => HubError::NotYourReview(detail),

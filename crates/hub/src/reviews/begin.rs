@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use domain::accounts::AccessLevel;
 use domain::approvals::Approval;
 use domain::policies::{Author, Matched, Question};
-use domain::reviews::{Ending, Opening, Request, Resolution, Review, Terms, end, open, panel};
+use domain::reviews::{Ending, Opening, Request, Resolution, Review, Terms, Times, due_at, end, open, panel};
 use domain::risk::Risk;
 use domain::settings::Settings;
-use domain::tasks::{Actor, Move, Revision, Task, TaskConfig, TaskState, TaskStatus};
+use domain::tasks::{Actor, Move, Revision, Task, TaskConfig, TaskState};
 use domain::{Id, Timestamp};
 use records::{Tx, approvals, grants, reviews, task_dependencies, tasks};
 use serde_json::{Map, Value, json};
 
 use super::people;
 use crate::act::Act;
-use crate::tasks::{announce, announce_move, record, refused, risk};
+use crate::tasks::{announce, announce_move, config_value, record, refused, risk};
 use crate::{HubError, rules};
 
 /// What is to be reviewed.
@@ -65,11 +64,10 @@ pub(crate) async fn begin<T>(tx: &mut Tx, act: &Act<T>, matter: Matter<'_>) -> R
     Ok(task)
 }
 
-/// Until when somebody who serves these policies should answer: the shortest time one of them gives.
+/// Until when somebody who serves these policies should answer.
 pub(crate) fn due(policies: &[Matched], serves: &[usize], settings: &Settings, now: Timestamp) -> Timestamp {
-    let given = serves.iter().filter_map(|place| policies.get(*place)?.timeout_seconds);
-    let seconds = given.min().unwrap_or(settings.approval_default_timeout).min(settings.approval_max_timeout);
-    now.plus(Duration::from_secs(seconds.into()))
+    let times = Times { usual: settings.approval_default_timeout, longest: settings.approval_max_timeout };
+    due_at(policies, serves, times, now)
 }
 
 /// Writes a request, and tells of it.
@@ -91,13 +89,15 @@ async fn judge<T>(tx: &mut Tx, act: &Act<T>, matter: &Matter<'_>) -> Result<Judg
     let asked = risk::Assessed {
         config: matter.config,
         preview: matter.task.preview.as_ref(),
+        catalogue: rules.catalogue(),
         dependents: dependents.len(),
         thresholds: matter.settings.risk_thresholds,
         now: act.now,
     };
     let risk = risk::of(tx, act.org(), &asked).await?;
-    let author = author(tx, act, matter).await?;
-    let config: Value = serde_json::from_slice(&matter.revision.config).unwrap_or_default();
+    let author = matter.task.author_id;
+    let author = Author::of(author, people::one(tx, act.org(), author).await?.as_ref());
+    let config = config_value(matter.revision)?;
     let question = Question {
         task_type: &matter.config.task_type,
         resources: &matter.config.resources,
@@ -121,24 +121,6 @@ async fn judge<T>(tx: &mut Tx, act: &Act<T>, matter: &Matter<'_>) -> Result<Judg
     Ok(Judged { risk, policies, passes: auto.is_ok(), details })
 }
 
-/// The author, as policies look at one.
-async fn author<T>(tx: &mut Tx, act: &Act<T>, matter: &Matter<'_>) -> Result<Author, HubError> {
-    let id = matter.task.author_id;
-    let person = people::one(tx, act.org(), id).await?;
-    let Some(person) = person else {
-        // Whoever has left holds nothing any more.
-        let access_level = AccessLevel::Service;
-        return Ok(Author { id, roles: Vec::new(), is_agent: false, access_level });
-    };
-    let given = person.roles.iter().filter(|role| role.granted_by != id);
-    Ok(Author {
-        id,
-        roles: given.map(|role| role.name.clone()).collect(),
-        is_agent: person.is_agent,
-        access_level: person.access_level,
-    })
-}
-
 /// Every policy lets it pass: the review begins and ends in one, and says so.
 async fn pass<T>(
     tx: &mut Tx,
@@ -148,8 +130,7 @@ async fn pass<T>(
 ) -> Result<Task, HubError> {
     let ending = Ending { resolution: Resolution::Auto, by: None, actor: Actor::HUB, at: act.now };
     let terms = terms(act.hub.ids.id(), matter.config, matter.settings);
-    let is_blocked = task.status == TaskStatus::Blocked;
-    let ended = end(&task, &review, ending, terms, is_blocked).map_err(refused)?;
+    let ended = end(&task, &review, ending, terms).map_err(refused)?;
     tasks::save(tx, matter.stored, &ended.task).await?;
     reviews::insert(tx, &ended.review).await?;
     transition(tx, act, "task:review_began", (matter.task.state, &task), Map::new()).await?;

@@ -2,7 +2,7 @@
 
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::reviews::{Case, Review, Seat, counts_for};
-use domain::tasks::{Provenance, Task};
+use domain::tasks::{Revision, Task};
 use records::{Tx, accounts, approvals, members, reviews, task_revisions};
 
 use super::people;
@@ -23,7 +23,7 @@ pub(crate) async fn load(tx: &mut Tx, task: Task, review: Review, holds: bool) -
     if holds {
         hold_voters(tx, &task, &requests).await?;
     }
-    let provenance = provenance(tx, &task, &review).await?;
+    let provenance = reviewed(tx, &task, &review).await?.provenance;
     let people = people::asked(tx, org, review.id).await?;
     let seat = |approval: Approval| {
         let person = people.get(&approval.reviewer_id);
@@ -33,11 +33,10 @@ pub(crate) async fn load(tx: &mut Tx, task: Task, review: Review, holds: bool) -
     Ok(Case { task, review, provenance, seats })
 }
 
-/// Everybody who had a hand in what is reviewed.
-async fn provenance(tx: &mut Tx, task: &Task, review: &Review) -> Result<Provenance, HubError> {
+/// What is reviewed.
+pub(super) async fn reviewed(tx: &mut Tx, task: &Task, review: &Review) -> Result<Revision, HubError> {
     let revision = task_revisions::get(tx, task.org_id, task.id, review.revision).await?;
-    let missing = records::Error::Misbehaved("the revision of a review is missing");
-    Ok(revision.ok_or(missing)?.provenance)
+    Ok(revision.ok_or(records::Error::Misbehaved("the revision of a review is missing"))?)
 }
 
 /// Whoever loses a role or an account while their yes is being counted waits until it is, or it is counted without them.

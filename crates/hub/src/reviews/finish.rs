@@ -4,14 +4,15 @@ use domain::approvals::{Approval, ApprovalStatus};
 use domain::reviews::{Case, Ended, Ending, Resolution, Review, end};
 use domain::settings::Settings;
 use domain::subject::Subject;
-use domain::tasks::{Task, TaskState, TaskStatus, thaw};
-use records::{Tx, approvals, grants, reviews, task_dependencies, task_revisions, tasks};
+use domain::tasks::{Task, TaskState};
+use records::{Tx, approvals, grants, reviews, task_dependencies, tasks};
 use serde_json::{Map, json};
 
 use super::begin::{terms, transition};
+use super::case::reviewed;
 use crate::HubError;
 use crate::act::Act;
-use crate::tasks::{announce, refused};
+use crate::tasks::{announce, current_config, refused};
 
 /// Ends an open review by an answer. Gives the task as it is then.
 pub(crate) async fn finish<T>(
@@ -21,14 +22,9 @@ pub(crate) async fn finish<T>(
     ending: Ending,
     settings: &Settings,
 ) -> Result<Task, HubError> {
-    let org = act.org();
-    let missing = records::Error::Misbehaved("the revision of a review is missing");
-    let revision = task_revisions::get(tx, org, case.task.id, case.review.revision).await?.ok_or(missing)?;
-    let unreadable = |_| records::Error::Misbehaved("the config of a revision cannot be read");
-    let config = thaw(&revision.config).map_err(unreadable)?;
-    let is_blocked = case.task.status == TaskStatus::Blocked;
+    let config = current_config(&reviewed(tx, &case.task, &case.review).await?)?;
     let terms = terms(act.hub.ids.id(), &config, settings);
-    let ended = end(&case.task, &case.review, ending, terms, is_blocked).map_err(refused)?;
+    let ended = end(&case.task, &case.review, ending, terms).map_err(refused)?;
     write(tx, act, (&case.task, &ended)).await?;
     close_open(tx, act, case).await?;
     Ok(ended.task)

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::Id;
 use domain::accounts::{AccessLevel, Account};
 use domain::agents::{Agent, OWNERS_MAX};
+use domain::members::HeldRole;
 use domain::organizations::Organization;
-use domain::policies::{Candidate, HeldRole, Matched};
+use domain::policies::{Candidate, Matched};
 use domain::reviews::Review;
 use domain::roles::{self, RoleGrant};
 use records::reviewers::{self, Standing};
@@ -73,7 +74,7 @@ async fn joined(
 ) -> Result<BTreeMap<Id<Account>, Candidate>, HubError> {
     let mut roles: BTreeMap<Id<Account>, Vec<HeldRole>> = BTreeMap::new();
     for grant in grants {
-        let held = HeldRole { name: grant.role, granted_by: grant.granted_by };
+        let held = HeldRole { role: grant.role, granted_by: grant.granted_by };
         roles.entry(grant.account_id).or_default().push(held);
     }
     let mut people = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! Changing a task: what is said about it, and what it will do.
 
 use domain::Id;
+use domain::canonical::read_canonical;
 use domain::permissions::Capability;
 use domain::projects::Project;
 use domain::reviews::{Ending, Resolution};
@@ -10,6 +11,8 @@ use domain::tasks::{
     Defaults, Frozen, Move, Revision, Task, TaskChange, TaskConfig, TaskState, freeze, thaw,
 };
 use records::{Tx, projects, task_dependencies, task_revisions, tasks};
+
+use serde_json::Value;
 
 use super::create::{require_member, write_revision};
 use super::edges::{self, Asking};
@@ -22,7 +25,7 @@ use super::{
 use crate::act::{Act, differences};
 use crate::identity::credential::Credential;
 use crate::reviews::{Matter, begin, of_task, void};
-use crate::{Caller, Hub, HubError, etag, settings};
+use crate::{Caller, Hub, HubError, etag, rules, settings};
 
 struct Change {
     id: Id<Task>,
@@ -197,9 +200,11 @@ async fn rewrite(
     (current, previous): (&Credential, &Revision),
     (after, frozen): (&mut Task, &Frozen),
 ) -> Result<(), HubError> {
+    let rules = rules::load(tx, &act.hub, act.org()).await?;
     let asked = Assessed {
         config: &frozen.config,
         preview: None,
+        catalogue: rules.catalogue(),
         dependents: task_dependencies::dependents(tx, act.org(), after.id).await?.len(),
         thresholds: act.input.settings.risk_thresholds,
         now: act.now,
@@ -215,6 +220,12 @@ async fn rewrite(
 pub(crate) async fn current_revision(tx: &mut Tx, task: &Task) -> Result<Revision, HubError> {
     let found = task_revisions::get(tx, task.org_id, task.id, task.revision).await?;
     Ok(found.ok_or(records::Error::Misbehaved("a task has no current revision"))?)
+}
+
+/// What a revision says, as JSON.
+pub(crate) fn config_value(revision: &Revision) -> Result<Value, HubError> {
+    let damaged = || records::Error::BadRow { column: "config", reason: "not canonical JSON".to_owned() };
+    Ok(read_canonical(&revision.config).ok_or_else(damaged)?)
 }
 
 /// What a revision says.

@@ -21,7 +21,7 @@ use super::submit::hand_in;
 use super::{Seen, announce, config_refused, facts, invalid, record, seen, taken, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::{Caller, Hub, HubError, settings};
+use crate::{Caller, Hub, HubError, rules, settings};
 
 /// What a new task should be.
 pub struct NewTask {
@@ -102,9 +102,11 @@ pub(crate) async fn make<T>(tx: &mut Tx, act: &Act<T>, prepared: &Prepared) -> R
     let prerequisites = edges::checked(tx, act, &asking).await?;
     let current = writer(tx, act).await?;
     require_member(tx, act, wanted.assignee).await?;
+    let rules = rules::load(tx, &act.hub, act.org()).await?;
     let asked = Assessed {
         config: &prepared.frozen.config,
         preview: None,
+        catalogue: rules.catalogue(),
         dependents: 0,
         thresholds: prepared.settings.risk_thresholds,
         now: act.now,

@@ -30,6 +30,7 @@ use serde_json::{Map, Value, json};
 
 pub use cancel::cancel;
 pub use change::change;
+pub(crate) use change::{config_value, current_config};
 pub use comments::{CommentPlace, comment, get_comment, list_comments};
 pub use create::{NewTask, create};
 pub use delete::delete;

@@ -11,7 +11,7 @@ use super::change::{current_config, current_revision};
 use super::risk::{self, Assessed};
 use super::{Seen, announce, edges, invalid, locked, record, require, seen, writer};
 use crate::act::Act;
-use crate::{Caller, Hub, HubError, etag, settings};
+use crate::{Caller, Hub, HubError, etag, rules, settings};
 
 struct Attach {
     task: Id<Task>,
@@ -44,9 +44,11 @@ async fn unit(tx: &mut Tx, act: &Act<Attach>) -> Result<Seen, HubError> {
         return seen(tx, &act.caller, before).await;
     }
     let revision = current_revision(tx, &before).await?;
+    let rules = rules::load(tx, &act.hub, act.org()).await?;
     let asked = Assessed {
         config: &current_config(&revision)?,
         preview: Some(&act.input.preview),
+        catalogue: rules.catalogue(),
         dependents: task_dependencies::dependents(tx, act.org(), before.id).await?.len(),
         thresholds: act.input.thresholds,
         now: act.now,

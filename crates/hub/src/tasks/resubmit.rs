@@ -3,11 +3,11 @@
 use domain::Id;
 use domain::permissions::Capability;
 use domain::tasks::dependencies::Edge;
-use domain::tasks::{Defaults, Move, Task, TaskState, freeze};
+use domain::tasks::{Defaults, Move, Task, freeze};
 use records::{Tx, task_dependencies, tasks};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use super::change::current_revision;
+use super::change::{config_value, current_revision};
 use super::create::{NewTask, Prepared, make};
 use super::{MISSING, Seen, announce, config_refused, locked, record, require, seen, writer};
 use crate::act::Act;
@@ -46,7 +46,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let current = writer(tx, act).await?;
     require(&current, &old, Move::Resubmit)?;
     let revision = current_revision(tx, &old).await?;
-    let config: Value = serde_json::from_slice(&revision.config).unwrap_or_default();
+    let config = config_value(&revision)?;
     let defaults = Defaults { timeout_seconds: act.input.settings.task_default_timeout };
     let frozen = freeze(&config, &defaults).map_err(config_refused)?;
     let waits = task_dependencies::prerequisites(tx, act.org(), &[old.id]).await?;
@@ -70,7 +70,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
         said,
     };
     let made = make(tx, act, &prepared).await?;
-    let new = Task { resubmitted_from: Some(old.id), ..made.next_version(is_blocked(&made), act.now) };
+    let new = Task { resubmitted_from: Some(old.id), ..made.touched(act.now) };
     tasks::save(tx, &made, &new).await?;
     if act.input.take_over_dependents {
         take_over(tx, act, (&old, &new)).await?;
@@ -81,19 +81,13 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     seen(tx, &act.caller, new).await
 }
 
-fn is_blocked(task: &Task) -> bool {
-    task.status == domain::tasks::TaskStatus::Blocked
-}
-
 /// Moves the edges of those who wait for the old task and are not approved yet (DECISIONS.md 28).
 async fn take_over(tx: &mut Tx, act: &Act<Input>, (old, new): (&Task, &Task)) -> Result<(), HubError> {
     let mut waiting = task_dependencies::dependents(tx, act.org(), old.id).await?;
     waiting.sort_unstable();
     for id in waiting {
         let Some(dependent) = tasks::get_locked(tx, act.org(), id).await? else { continue };
-        let is_open =
-            matches!(dependent.state, TaskState::Draft | TaskState::Submitted | TaskState::Reviewing);
-        if !is_open {
+        if !dependent.state.is_before_approval() {
             continue;
         }
         task_dependencies::delete(tx, act.org(), Edge { depends_on: old.id, dependent: id }).await?;

@@ -1,10 +1,11 @@
 //! How dangerous a task is, from what the organization knows.
 
 use domain::organizations::Organization;
+use domain::resource_catalogue::ResourceCatalogue;
 use domain::risk::{Preview, Risk, RiskInputs, assess};
 use domain::tasks::{Resource, TaskConfig};
 use domain::{Id, Timestamp};
-use records::{Tx, execution_history, resource_catalogue};
+use records::{Tx, execution_history};
 use serde_json::Value;
 
 use crate::HubError;
@@ -13,6 +14,7 @@ use crate::HubError;
 pub(crate) struct Assessed<'a> {
     pub(crate) config: &'a TaskConfig,
     pub(crate) preview: Option<&'a Value>,
+    pub(crate) catalogue: &'a ResourceCatalogue,
     pub(crate) dependents: usize,
     pub(crate) thresholds: [u32; 3],
     pub(crate) now: Timestamp,
@@ -23,12 +25,11 @@ pub(crate) async fn of(tx: &mut Tx, org: Id<Organization>, asked: &Assessed<'_>)
     let config = asked.config;
     let names: Vec<String> = config.resources.iter().map(Resource::name).collect();
     let history = execution_history::of(tx, org, &config.task_type, &names).await?;
-    let catalogue = resource_catalogue::get(tx, org).await?;
     Ok(assess(&RiskInputs {
         resources: &config.resources,
         declared: config.declared_risk,
         preview: asked.preview.and_then(previewed),
-        catalogue: &catalogue,
+        catalogue: asked.catalogue,
         dependents: u64::try_from(asked.dependents).unwrap_or(u64::MAX),
         history,
         thresholds: asked.thresholds,

@@ -130,7 +130,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 pub(super) async fn run(create: Create) -> anyhow::Result<Exit> {
     let json = create.client.json;
     let mut body = match &create.file {
-        Some(file) => documents::read(file)?,
+        Some(file) => documents::read_object(file)?,
         None if create.task_type.is_none() || create.description.is_none() => {
             return Err(Usage("say --type and --description, or --file".into()).into());
         }

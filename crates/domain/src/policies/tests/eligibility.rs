@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::accounts::{AccessLevel, AccountStatus};
+use crate::members::HeldRole;
 use crate::organizations::MembershipLevel;
 use crate::tasks::{Behind, Provenance};
 
@@ -21,7 +22,7 @@ fn candidate() -> Candidate {
 }
 
 fn held(name: &str, granted_by: u128) -> HeldRole {
-    HeldRole { name: name.to_owned(), granted_by: account(granted_by) }
+    HeldRole { role: name.to_owned(), granted_by: account(granted_by) }
 }
 
 fn quorum(roles: &[&str], reviewers: &[u128]) -> Quorum {
@@ -137,5 +138,20 @@ proptest! {
         }
         prop_assert!(!is_agent || services || answer.is_err());
         prop_assert!(answer != Ok(Because::Named) || reviewers.contains(&ME));
+    }
+}
+
+#[test]
+fn an_author_holds_what_others_gave_while_they_may_act() {
+    let roles = |member: Option<&Candidate>| Author::of(account(ME), member).roles;
+    let mut member = candidate();
+    member.roles = vec![held("dba", OTHER), held("sre", ME)];
+    assert_eq!(roles(Some(&member)), ["dba"], "not what they gave themselves");
+    member.level = Some(MembershipLevel::Admin);
+    assert_eq!(roles(Some(&member)), ["dba", "admin"]);
+    let suspended = Candidate { status: AccountStatus::Suspended, ..member.clone() };
+    let left = Candidate { level: None, ..member };
+    for gone in [Some(&suspended), Some(&left), None] {
+        assert!(roles(gone).is_empty(), "{gone:?}");
     }
 }
