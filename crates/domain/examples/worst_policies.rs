@@ -136,8 +136,12 @@ fn main() {
         ("64 KiB of text", json!({"t": "a".repeat(64_000), "n": [1]})),
         ("30,000 numbers", json!({"t": "a", "n": vec![1; 30_000]})),
     ];
-    let author =
-        Author { id: id(1), roles: vec!["author".into()], is_agent: false, access_level: AccessLevel::User };
+    let author = Author {
+        id: id(1),
+        roles: vec!["author".into()],
+        is_agent: Some(false),
+        access_level: Some(AccessLevel::User),
+    };
     let mut worst = Duration::ZERO;
     for (said, rules) in worst_sets() {
         let set = set(&*rules);
@@ -146,6 +150,7 @@ fn main() {
             let risk = risk(&resources);
             for (size, config) in &configs {
                 let question = Question {
+                    thresholds: [25, 50, 75],
                     task_type: "t",
                     resources: &resources,
                     risk: &risk,

@@ -35,7 +35,8 @@ pub fn one_of<T: Copy>(all: &[T], word: fn(T) -> &'static str, text: &str) -> Re
 /// Says what is wrong. Whether the address can be reached only a message to it can tell.
 pub fn email(text: &str) -> Result<String, BadText> {
     let refuse = |reason: &str| Err(BadText(reason.to_owned()));
-    let text = text.to_lowercase();
+    // Letters of other scripts stay: some of them become ASCII, and another address somebody's.
+    let text = text.to_ascii_lowercase();
     if text.len() > EMAIL_BYTES_MAX {
         return refuse("an e-mail address has at most 254 bytes");
     }
@@ -84,6 +85,8 @@ mod tests {
     fn email_addresses() {
         assert_eq!(email("Ada.Lovelace@Example.ORG").unwrap(), "ada.lovelace@example.org");
         assert_eq!(email("a@b").unwrap(), "a@b");
+        // The Kelvin sign is not the letter k, though it becomes one.
+        assert_ne!(email("mi\u{212a}e@b").unwrap(), "mike@b");
         let long = format!("{}@example.org", "x".repeat(250));
         for bad in ["", "@", "a@", "@b", "a", "a@b@c", "a b@c", "a@b\n", "a@\u{7f}b", long.as_str()] {
             assert!(email(bad).is_err(), "{bad:?}");

@@ -26,7 +26,8 @@ pub async fn of(hub: &Hub, org: Id<Organization>) -> Result<Arc<Settings>, HubEr
     Ok(hub.coordination.settings.put(org, loaded, at))
 }
 
-async fn load(tx: &mut Tx, org: Id<Organization>) -> Result<Settings, HubError> {
+/// The same inside a unit that decides by them; it has read the caller, and with it holds the organization.
+pub(crate) async fn load(tx: &mut Tx, org: Id<Organization>) -> Result<Settings, HubError> {
     merged(rows::all(tx, org).await?)
 }
 

@@ -11,7 +11,7 @@ use crate::accounts::{AccessLevel, Account, AccountStatus};
 use crate::globs::{ResourceName, ResourcePattern};
 use crate::organizations::MembershipLevel;
 use crate::resource_catalogue::ResourceCatalogue;
-use crate::risk::Risk;
+use crate::risk::{Risk, RiskLevel};
 use crate::roles;
 use crate::tasks::Resource;
 
@@ -31,10 +31,10 @@ pub struct Author {
     pub id: Id<Account>,
     /// Roles given by others; `admin` for an admin of the organization.
     pub roles: Vec<String>,
-    /// Whether it is an agent.
-    pub is_agent: bool,
-    /// What it is to the instance.
-    pub access_level: AccessLevel,
+    /// Whether it is an agent; nobody knows of one who has left.
+    pub is_agent: Option<bool>,
+    /// What it is to the instance; nobody knows of one who has left.
+    pub access_level: Option<AccessLevel>,
 }
 
 impl Author {
@@ -48,8 +48,8 @@ impl Author {
         Self {
             id,
             roles: given.map(|held| held.role.clone()).chain(admin).collect(),
-            is_agent: member.is_some_and(|member| member.is_agent),
-            access_level: member.map_or(AccessLevel::Service, |member| member.access_level),
+            is_agent: member.map(|member| member.is_agent),
+            access_level: member.map(|member| member.access_level),
         }
     }
 }
@@ -57,6 +57,8 @@ impl Author {
 /// What policies are asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
+    /// `risk:thresholds`.
+    pub thresholds: [u32; 3],
     /// The task's type.
     pub task_type: &'a str,
     /// What it touches.
@@ -193,6 +195,17 @@ impl RuleSet {
         refuse_if(!is_enabled, "feature:auto_approve_low_risk is disabled");
         refuse_if(matched.is_empty(), "no policy applies to it");
         refuse_if(question.resources.is_empty(), "it names no resource");
+        // What the author's word talked out of applying asks somebody all the same.
+        let score = question.risk.score_unvouched(question.previewed_by_hub);
+        let raised =
+            Risk { score, level: RiskLevel::of(score, question.thresholds), ..question.risk.clone() };
+        let unvouched = Question { risk: &raised, ..*question };
+        for other in self.matching(&unvouched) {
+            if !matched.iter().any(|known| known.policy_id == other.policy_id) {
+                reasons
+                    .push(format!("policy {} would apply if the risk were not declared so low", other.name));
+            }
+        }
         let mut asking = Asking::new(question);
         for matched in matched {
             let is_same = |ready: &&Arc<Ready>| {
@@ -348,11 +361,12 @@ fn facts<'a>(question: &Question<'_>) -> Option<Facts<'a>> {
     };
     let resources: Value = resources.iter().map(resource).collect();
     let risk = json!({"score": risk.score, "level": risk.level.as_str()});
-    let author = json!({
-        "id": author.id.to_string(),
-        "roles": author.roles,
-        "is_agent": author.is_agent,
-        "access_level": author.access_level.as_str(),
-    });
+    // What nobody knows is left out: a condition that asks for it is in doubt, and so the policy applies.
+    let mut known = json!({"id": author.id.to_string(), "roles": author.roles});
+    if let (Some(is_agent), Some(access_level)) = (author.is_agent, author.access_level) {
+        known["is_agent"] = json!(is_agent);
+        known["access_level"] = json!(access_level.as_str());
+    }
+    let author = known;
     Facts::new(&[("author", &author), ("config", config), ("resources", &resources), ("risk", &risk)])
 }

@@ -178,10 +178,9 @@ const fn may(wanted: Move, actor: Actor) -> bool {
     match wanted {
         Move::Comment => true,
         Move::AttachPreview => actor.is_author,
-        Move::Edit | Move::Describe | Move::Delete | Move::Submit | Move::Resubmit => {
-            actor.is_author || actor.is_admin
-        }
-        Move::Cancel => actor.is_author || actor.is_admin || actor.is_hub,
+        Move::Describe | Move::Delete | Move::Submit | Move::Resubmit => actor.is_author || actor.is_admin,
+        // The hub edits what waited for a task that was resubmitted.
+        Move::Edit | Move::Cancel => actor.is_author || actor.is_admin || actor.is_hub,
         Move::JoinReview => actor.is_admin,
         Move::Approve => actor.is_reviewer || actor.is_hub,
         Move::Reject => actor.is_reviewer || actor.is_hub,
@@ -253,7 +252,7 @@ mod tests {
         const HUB: &[&str] = &["hub"];
         let all = TaskState::ALL.into_iter().map(|state| (state, state)).collect();
         vec![
-            (Move::Edit, OWNERS, vec![(Draft, Draft), (Reviewing, Reviewing)]),
+            (Move::Edit, &["author", "admin", "hub"], vec![(Draft, Draft), (Reviewing, Reviewing)]),
             (Move::Describe, OWNERS, vec![(Draft, Draft), (Reviewing, Reviewing)]),
             (Move::AttachPreview, &["author"], vec![(Draft, Draft)]),
             (Move::Delete, OWNERS, vec![(Draft, Draft)]),

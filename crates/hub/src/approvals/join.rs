@@ -3,7 +3,6 @@
 use domain::Id;
 use domain::permissions::Capability;
 use domain::reviews::Request;
-use domain::settings::Settings;
 use domain::tasks::{Move, Task};
 use records::{Tx, tasks};
 use serde_json::Map;
@@ -19,11 +18,6 @@ use crate::{Caller, Hub, HubError, settings};
 
 const MISSING: HubError = HubError::NotFound("task");
 
-struct Input {
-    task: Id<Task>,
-    settings: Settings,
-}
-
 /// Gives an admin a request of their own, on record. Whoever has one already gets that.
 pub async fn join(
     hub: &Hub,
@@ -32,13 +26,12 @@ pub async fn join(
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
     caller.require(Capability::ApprovalsDecide)?;
-    let settings = settings::of(hub, caller.credential.organization.id).await?;
-    let input = Act::new(hub, caller, Input { task, settings: (*settings).clone() });
+    let input = Act::new(hub, caller, task);
     write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
 }
 
-async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
-    let task = tasks::get_locked(tx, act.org(), act.input.task).await?.ok_or(MISSING)?;
+async fn unit(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<Seen, HubError> {
+    let task = tasks::get_locked(tx, act.org(), act.input).await?.ok_or(MISSING)?;
     let current = act.reread(tx).await?;
     if !current.capabilities().contains(Capability::ApprovalsDecide) {
         return Err(crate::caller::lacks(Capability::ApprovalsDecide));
@@ -56,7 +49,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
         id: act.hub.ids.id(),
         reviewer: act.actor(),
         joined: true,
-        due_at: due(&case.review.policies, &serves, &act.input.settings, act.now),
+        due_at: due(&case.review.policies, &serves, &settings::load(tx, act.org()).await?, act.now),
         serves,
     };
     let approval = case.review.request(&task, request, act.now);

@@ -5,7 +5,6 @@ use domain::approvals::{Answer, Approval};
 use domain::canonical::Sha256Hash;
 use domain::permissions::Capability;
 use domain::reviews::{Ballot, Case, Counted, Ending, VoteRefusal};
-use domain::settings::Settings;
 use domain::tasks::Actor;
 use records::{Tx, approvals, reviews, tasks};
 use serde_json::{Map, Value};
@@ -17,7 +16,7 @@ use crate::caller::lacks;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{finish, load};
 use crate::tasks::behind;
-use crate::{Caller, Hub, HubError, audit, settings};
+use crate::{Caller, Hub, HubError, audit};
 
 /// An answer as it comes in.
 pub struct Vote {
@@ -33,11 +32,6 @@ pub struct Vote {
     pub review_hash: Option<Sha256Hash>,
 }
 
-struct Input {
-    vote: Vote,
-    settings: Settings,
-}
-
 /// Takes an answer, and ends the review if it settles it.
 pub async fn vote(
     hub: &Hub,
@@ -46,13 +40,12 @@ pub async fn vote(
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
     caller.require(Capability::ApprovalsDecide)?;
-    let settings = settings::of(hub, caller.credential.organization.id).await?;
-    let input = Act::new(hub, caller, Input { vote, settings: (*settings).clone() });
+    let input = Act::new(hub, caller, vote);
     write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
 }
 
-async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
-    let vote = &act.input.vote;
+async fn unit(tx: &mut Tx, act: &Act<Vote>) -> Result<Seen, HubError> {
+    let vote = &act.input;
     let request = approvals::get(tx, act.org(), vote.approval_id).await?.ok_or(MISSING)?;
     let task = tasks::get_locked(tx, act.org(), request.task_id).await?.ok_or(MISSING)?;
     let current = act.reread(tx).await?;
@@ -72,8 +65,9 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     };
     let counted = case.vote(&ballot, act.now).map_err(refused)?;
     approvals::update(tx, &counted.approval).await?;
-    note(tx, act, &request, &counted).await?;
     if let Some(seat) = case.seats.iter_mut().find(|seat| seat.approval.id == request.id) {
+        // As it was under the lock: another answer to it may have come since it was first read.
+        note(tx, act, &seat.approval, &counted).await?;
         seat.approval = counted.approval.clone();
     }
     settle(tx, act, &case, &counted).await?;
@@ -81,8 +75,8 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
 }
 
 /// On record, and told.
-async fn note(tx: &mut Tx, act: &Act<Input>, before: &Approval, counted: &Counted) -> Result<(), HubError> {
-    let action = match act.input.vote.answer {
+async fn note(tx: &mut Tx, act: &Act<Vote>, before: &Approval, counted: &Counted) -> Result<(), HubError> {
+    let action = match act.input.answer {
         Answer::Approve => "approval:approved",
         Answer::Reject => "approval:rejected",
         Answer::RequestChanges => "approval:changes_requested",
@@ -90,14 +84,14 @@ async fn note(tx: &mut Tx, act: &Act<Input>, before: &Approval, counted: &Counte
     let mut entry = act.entry(action, subject(before));
     entry.from_state = Some(before.status.as_str().to_owned());
     entry.to_state = Some(counted.approval.status.as_str().to_owned());
-    entry.reason.clone_from(&act.input.vote.reason);
+    entry.reason.clone_from(&act.input.reason);
     entry.details = details(before, act);
     audit::record(tx, &entry).await?;
     announce(tx, act, action, &counted.approval).await
 }
 
-fn details(request: &Approval, act: &Act<Input>) -> Map<String, Value> {
-    let vote = &act.input.vote;
+fn details(request: &Approval, act: &Act<Vote>) -> Map<String, Value> {
+    let vote = &act.input;
     let mut details = Map::new();
     details.insert("task_id".into(), request.task_id.to_string().into());
     details.insert("content_hash".into(), vote.content_hash.to_string().into());
@@ -106,13 +100,13 @@ fn details(request: &Approval, act: &Act<Input>) -> Map<String, Value> {
 }
 
 /// Ends the review, or notes that something was decided about the task (DECISIONS.md 14).
-async fn settle(tx: &mut Tx, act: &Act<Input>, case: &Case, counted: &Counted) -> Result<(), HubError> {
+async fn settle(tx: &mut Tx, act: &Act<Vote>, case: &Case, counted: &Counted) -> Result<(), HubError> {
     let Some(resolution) = counted.resolution else {
         return Ok(tasks::save(tx, &case.task, &case.task.touched(act.now)).await?);
     };
     let actor = Actor { is_reviewer: true, ..Actor::default() };
     let ending = Ending { resolution, by: Some(act.actor()), actor, at: act.now };
-    finish(tx, act, case, ending, &act.input.settings).await.map(drop)
+    finish(tx, act, case, ending).await.map(drop)
 }
 
 pub(super) fn refused(refusal: VoteRefusal) -> HubError {

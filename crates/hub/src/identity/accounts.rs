@@ -10,7 +10,7 @@ use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
 use domain::{Id, text};
-use records::{Tx, accounts, agents, login_sessions, member_names, members, organizations};
+use records::{Tx, accounts, agents, device_logins, login_sessions, member_names, members, organizations};
 use serde_json::{Map, json};
 
 use super::founding::{Entrance, NewAccount, enter};
@@ -168,7 +168,10 @@ pub async fn change(
     let act = Act::new(hub, caller, Change { id, wanted, if_match });
     let member = hub.records.write(act, |tx, act| Box::pin(change_unit(tx, act))).await?;
     if member.account.status != AccountStatus::Active {
-        locks::let_go(hub, caller.credential.organization.id, id).await;
+        let everywhere = hub.records.read(id, |tx, &id| Box::pin(members::of_account(tx, id))).await?;
+        for membership in everywhere {
+            locks::let_go(hub, membership.org_id, id).await;
+        }
     }
     Ok(member)
 }
@@ -237,6 +240,7 @@ async fn save(tx: &mut Tx, act: &Act<Change>, before: &Account, after: &Account)
     accounts::update(tx, after).await?;
     if after.status != AccountStatus::Active {
         login_sessions::end_all(tx, after.id, None, act.now).await?;
+        device_logins::void(tx, after.id, act.now).await?;
     }
     if (&after.display_name, &after.email) != (&before.display_name, &before.email) {
         for membership in members::of_account(tx, after.id).await? {

@@ -16,7 +16,7 @@ use super::credential::seated;
 use super::founding::{Entrance, join};
 use crate::act::{Act, differences};
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::{Caller, Hub, HubError, etag};
+use crate::{Caller, Hub, HubError, etag, locks};
 
 const MISSING: HubError = HubError::NotFound("member");
 
@@ -207,7 +207,9 @@ pub async fn remove(hub: &Hub, caller: &Caller, place: Place) -> Result<(), HubE
     caller.require(needed_to_remove(caller, place.account))?;
     inside(caller, place.org)?;
     let act = Act::new(hub, caller, place.account);
-    hub.records.write(act, |tx, act| Box::pin(remove_unit(tx, act))).await
+    hub.records.write(act, |tx, act| Box::pin(remove_unit(tx, act))).await?;
+    locks::let_go(hub, place.org, place.account).await;
+    Ok(())
 }
 
 fn needed_to_remove(caller: &Caller, account: Id<Account>) -> Capability {

@@ -154,8 +154,9 @@ pub enum Arrived {
 /// Takes a browser back. Whatever happens, its flow is over.
 pub async fn come_back(hub: &Hub, returned: &Returned, origin: &Origin) -> Result<Arrived, HubError> {
     let provider = provider(hub)?;
-    let attempt = hub.coordination.attempts.come_back(origin, hub.clock.now())?;
+    // Whoever comes without a flow of this browser is counted against nobody: any page can make a browser do that.
     let flow = end(hub, returned).await?;
+    let attempt = hub.coordination.attempts.come_back(origin, hub.clock.now())?;
     let arrived = arrive(hub, provider, &flow, returned, origin).await;
     if matches!(arrived, Ok(_) | Err(HubError::ProviderUnavailable(_))) {
         // A provider that is away is nobody's failure to log in.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::people;
 use crate::act::Act;
 use crate::tasks::{announce, announce_move, config_value, record, refused, risk};
-use crate::{HubError, rules};
+use crate::{HubError, rules, settings};
 
 /// What is to be reviewed.
 pub(crate) struct Matter<'a> {
@@ -27,21 +27,20 @@ pub(crate) struct Matter<'a> {
     pub(crate) revision: &'a Revision,
     /// What it says.
     pub(crate) config: &'a TaskConfig,
-    /// What the organization has set.
-    pub(crate) settings: &'a Settings,
     /// How the task comes into review.
     pub(crate) by: (Move, Actor),
 }
 
 /// Begins a review. Gives the task as it is then: REVIEWING, or APPROVED where nobody needs to be asked.
 pub(crate) async fn begin<T>(tx: &mut Tx, act: &Act<T>, matter: Matter<'_>) -> Result<Task, HubError> {
-    let judged = judge(tx, act, &matter).await?;
+    let settings = settings::load(tx, act.org()).await?;
+    let judged = judge(tx, act, &matter, &settings).await?;
     let opening = Opening { id: act.hub.ids.id(), policies: judged.policies, risk: judged.risk, at: act.now };
     let (wanted, actor) = matter.by;
     let (task, review) = open(&matter.task, wanted, actor, &opening).map_err(refused)?;
     let task = Task { risk: Risk { auto_approvable: judged.passes, ..task.risk.clone() }, ..task };
     if judged.passes {
-        return pass(tx, act, &matter, (task, review)).await;
+        return pass(tx, act, &matter, (task, review), (judged.details, &settings)).await;
     }
     tasks::save(tx, matter.stored, &task).await?;
     reviews::insert(tx, &review).await?;
@@ -54,7 +53,7 @@ pub(crate) async fn begin<T>(tx: &mut Tx, act: &Act<T>, matter: Matter<'_>) -> R
             reviewer: person.reviewer,
             serves: person.serves.clone(),
             joined: false,
-            due_at: due(&review.policies, &person.serves, matter.settings, act.now),
+            due_at: due(&review.policies, &person.serves, &settings, act.now),
         };
         ask(tx, act, &review.request(&task, request, act.now)).await?;
     }
@@ -83,7 +82,12 @@ struct Judged {
     details: Map<String, Value>,
 }
 
-async fn judge<T>(tx: &mut Tx, act: &Act<T>, matter: &Matter<'_>) -> Result<Judged, HubError> {
+async fn judge<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    matter: &Matter<'_>,
+    settings: &Settings,
+) -> Result<Judged, HubError> {
     let rules = rules::load(tx, &act.hub, act.org()).await?;
     let dependents = task_dependencies::dependents(tx, act.org(), matter.task.id).await?;
     let asked = risk::Assessed {
@@ -91,7 +95,7 @@ async fn judge<T>(tx: &mut Tx, act: &Act<T>, matter: &Matter<'_>) -> Result<Judg
         preview: matter.task.preview.as_ref(),
         catalogue: rules.catalogue(),
         dependents: dependents.len(),
-        thresholds: matter.settings.risk_thresholds,
+        thresholds: settings.risk_thresholds,
         now: act.now,
     };
     let risk = risk::of(tx, act.org(), &asked).await?;
@@ -99,6 +103,7 @@ async fn judge<T>(tx: &mut Tx, act: &Act<T>, matter: &Matter<'_>) -> Result<Judg
     let author = Author::of(author, people::one(tx, act.org(), author).await?.as_ref());
     let config = config_value(matter.revision)?;
     let question = Question {
+        thresholds: settings.risk_thresholds,
         task_type: &matter.config.task_type,
         resources: &matter.config.resources,
         risk: &risk,
@@ -107,7 +112,7 @@ async fn judge<T>(tx: &mut Tx, act: &Act<T>, matter: &Matter<'_>) -> Result<Judg
         author: &author,
     };
     let policies = rules.matching(&question);
-    let auto = rules.auto_approval(&policies, &question, matter.settings.feature_auto_approve_low_risk);
+    let auto = rules.auto_approval(&policies, &question, settings.feature_auto_approve_low_risk);
     let versions: Vec<Value> = policies
         .iter()
         .map(|policy| {
@@ -127,18 +132,20 @@ async fn pass<T>(
     act: &Act<T>,
     matter: &Matter<'_>,
     (task, review): (Task, Review),
+    (why, settings): (Map<String, Value>, &Settings),
 ) -> Result<Task, HubError> {
     let ending = Ending { resolution: Resolution::Auto, by: None, actor: Actor::HUB, at: act.now };
-    let terms = terms(act.hub.ids.id(), matter.config, matter.settings);
+    let terms = terms(act.hub.ids.id(), matter.config, settings);
     let ended = end(&task, &review, ending, terms).map_err(refused)?;
     tasks::save(tx, matter.stored, &ended.task).await?;
     reviews::insert(tx, &ended.review).await?;
-    transition(tx, act, "task:review_began", (matter.task.state, &task), Map::new()).await?;
+    transition(tx, act, "task:review_began", (matter.task.state, &task), why).await?;
     if let Some(grant) = &ended.grant {
         grants::insert(tx, grant).await?;
     }
     let mut details = Map::new();
     details.insert("resolution".into(), Resolution::Auto.as_str().into());
+    details.insert("content_hash".into(), task.content_hash.to_string().into());
     transition(tx, act, "task:approved", (task.state, &ended.task), details).await?;
     announce(tx, act, "task:approved", &ended.task).await?;
     Ok(ended.task)

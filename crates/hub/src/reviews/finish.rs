@@ -2,7 +2,6 @@
 
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::reviews::{Case, Ended, Ending, Resolution, Review, end};
-use domain::settings::Settings;
 use domain::subject::Subject;
 use domain::tasks::{Task, TaskState};
 use records::{Tx, approvals, grants, reviews, task_dependencies, tasks};
@@ -10,9 +9,9 @@ use serde_json::{Map, json};
 
 use super::begin::{terms, transition};
 use super::case::reviewed;
-use crate::HubError;
 use crate::act::Act;
 use crate::tasks::{announce, current_config, refused};
+use crate::{HubError, settings};
 
 /// Ends an open review by an answer. Gives the task as it is then.
 pub(crate) async fn finish<T>(
@@ -20,10 +19,9 @@ pub(crate) async fn finish<T>(
     act: &Act<T>,
     case: &Case,
     ending: Ending,
-    settings: &Settings,
 ) -> Result<Task, HubError> {
     let config = current_config(&reviewed(tx, &case.task, &case.review).await?)?;
-    let terms = terms(act.hub.ids.id(), &config, settings);
+    let terms = terms(act.hub.ids.id(), &config, &settings::load(tx, act.org()).await?);
     let ended = end(&case.task, &case.review, ending, terms).map_err(refused)?;
     write(tx, act, (&case.task, &ended)).await?;
     close_open(tx, act, case).await?;

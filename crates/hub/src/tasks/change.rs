@@ -8,7 +8,7 @@ use domain::reviews::{Ending, Resolution};
 use domain::settings::Settings;
 use domain::tasks::dependencies::is_blocked;
 use domain::tasks::{
-    Defaults, Frozen, Move, Revision, Task, TaskChange, TaskConfig, TaskState, freeze, thaw,
+    Actor, Defaults, Frozen, Move, Revision, Task, TaskChange, TaskConfig, TaskState, freeze, thaw,
 };
 use records::{Tx, projects, task_dependencies, task_revisions, tasks};
 
@@ -84,8 +84,9 @@ async fn unit(tx: &mut Tx, act: &Act<Change>) -> Result<Seen, HubError> {
             let previous = current_revision(tx, &before).await?;
             rewrite(tx, act, (&current, &previous), (&mut after, frozen)).await?;
         }
-        // What reviewers answered was about another task: the same bytes are a new revision (DECISIONS.md 25).
-        None if restarts => renew(tx, act, &current, &mut after).await?,
+        // Reviewers decide about that too, so whoever changed it has a hand in it: the same bytes are a new revision
+        // (DECISIONS.md 25).
+        None if is_edited => renew(tx, act, &current, &mut after).await?,
         None => (),
     }
     let after = after.next_version(waits, act.now);
@@ -94,14 +95,20 @@ async fn unit(tx: &mut Tx, act: &Act<Change>) -> Result<Seen, HubError> {
     let details = differences(&facts(&before, &depends_on), &facts(&after, &wanted));
     record(tx, act, "task:updated", (Some(before.state), &after), details).await?;
     announce(tx, act, "task:updated", &after).await?;
-    let after = if restarts { review_anew(tx, act, &current, after).await? } else { after };
+    let after = match restarts {
+        true => {
+            let who = actor(&current, &after);
+            review_anew(tx, act, after, who).await?
+        }
+        false => after,
+    };
     seen(tx, &act.caller, after).await
 }
 
 /// A new revision of the same bytes.
-async fn renew(
+pub(super) async fn renew<T>(
     tx: &mut Tx,
-    act: &Act<Change>,
+    act: &Act<T>,
     current: &Credential,
     after: &mut Task,
 ) -> Result<(), HubError> {
@@ -112,13 +119,12 @@ async fn renew(
 }
 
 /// Voids the review of what was there before, and begins one of what is there now.
-async fn review_anew(
+pub(super) async fn review_anew<T>(
     tx: &mut Tx,
-    act: &Act<Change>,
-    current: &Credential,
+    act: &Act<T>,
     task: Task,
+    who: Actor,
 ) -> Result<Task, HubError> {
-    let who = actor(current, &task);
     let ending =
         Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
     let open = of_task(tx, &task).await?.filter(|review| review.resolution.is_none());
@@ -132,7 +138,6 @@ async fn review_anew(
         task: task.clone(),
         revision: &revision,
         config: &config,
-        settings: &act.input.settings,
         by: (Move::Edit, who),
     };
     begin(tx, act, matter).await

@@ -52,6 +52,8 @@ pub(crate) struct Prepared {
     pub(crate) frozen: Frozen,
     pub(crate) said: Metadata,
     pub(crate) settings: Settings,
+    /// Who had a hand in these bytes before; nobody in those of a new task.
+    pub(crate) inherited: Provenance,
 }
 
 /// Checks what can be checked without the records, and freezes the config.
@@ -67,7 +69,14 @@ pub(crate) async fn prepare(hub: &Hub, caller: &Caller, wanted: NewTask) -> Resu
     if !errors.is_empty() {
         return Err(invalid(errors));
     }
-    Ok(Prepared { id: hub.ids.id(), wanted, frozen, said, settings: (*settings).clone() })
+    Ok(Prepared {
+        id: hub.ids.id(),
+        wanted,
+        frozen,
+        said,
+        settings: (*settings).clone(),
+        inherited: Provenance::default(),
+    })
 }
 
 /// Writes a draft, and hands it in if that is wanted.
@@ -88,7 +97,7 @@ async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Seen, HubError> {
     let mut task = make(tx, act, &act.input).await?;
     if act.input.wanted.submit {
         let current = writer(tx, act).await?;
-        task = hand_in(tx, act, (&current, &task), &act.input.settings).await?;
+        task = hand_in(tx, act, &current, &task).await?;
     }
     seen(tx, &act.caller, task).await
 }
@@ -120,7 +129,8 @@ pub(crate) async fn make<T>(tx: &mut Tx, act: &Act<T>, prepared: &Prepared) -> R
     }
     tasks::insert(tx, &task, &prepared.frozen.config.resources).await?;
     let behind = behind(tx, &current).await?;
-    write_revision(tx, act, (&task, &prepared.frozen.bytes), Provenance::default(), &behind).await?;
+    let inherited = prepared.inherited.clone();
+    write_revision(tx, act, (&task, &prepared.frozen.bytes), inherited, &behind).await?;
     edges::set(tx, act, task.id, (&[], &wanted.depends_on)).await?;
     let details = facts(&task, &wanted.depends_on).as_object().cloned().unwrap_or_default();
     record(tx, act, "task:created", (None, &task), details).await?;

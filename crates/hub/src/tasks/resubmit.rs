@@ -3,15 +3,16 @@
 use domain::Id;
 use domain::permissions::Capability;
 use domain::tasks::dependencies::Edge;
-use domain::tasks::{Defaults, Move, Task, freeze};
+use domain::tasks::{Actor, Defaults, Move, Task, TaskState, freeze};
 use records::{Tx, task_dependencies, tasks};
 use serde_json::Map;
 
-use super::change::{config_value, current_revision};
+use super::change::{config_value, current_revision, renew, review_anew};
 use super::create::{NewTask, Prepared, make};
 use super::{MISSING, Seen, announce, config_refused, locked, record, require, seen, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
+use crate::identity::credential::Credential;
 use crate::{Caller, Hub, HubError, settings};
 
 struct Input {
@@ -43,6 +44,9 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     // Edges move, so the project is this unit's alone.
     records::projects::get_locked(tx, act.org(), known.project_id).await?;
     let old = locked(tx, act, act.input.id).await?;
+    if old.project_id != known.project_id {
+        return Err(records::Error::LostRace { what: "a task".to_owned() }.into());
+    }
     let current = writer(tx, act).await?;
     require(&current, &old, Move::Resubmit)?;
     let revision = current_revision(tx, &old).await?;
@@ -54,6 +58,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let prepared = Prepared {
         id: act.input.new_id,
         frozen,
+        inherited: revision.provenance,
         settings: act.input.settings.clone(),
         wanted: NewTask {
             config,
@@ -73,7 +78,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let new = Task { resubmitted_from: Some(old.id), ..made.touched(act.now) };
     tasks::save(tx, &made, &new).await?;
     if act.input.take_over_dependents {
-        take_over(tx, act, (&old, &new)).await?;
+        take_over(tx, act, &current, (&old, &new)).await?;
     }
     let mut details = Map::new();
     details.insert("resubmitted_as".into(), new.id.to_string().into());
@@ -82,7 +87,12 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
 }
 
 /// Moves the edges of those who wait for the old task and are not approved yet (DECISIONS.md 28).
-async fn take_over(tx: &mut Tx, act: &Act<Input>, (old, new): (&Task, &Task)) -> Result<(), HubError> {
+async fn take_over(
+    tx: &mut Tx,
+    act: &Act<Input>,
+    current: &Credential,
+    (old, new): (&Task, &Task),
+) -> Result<(), HubError> {
     let mut waiting = task_dependencies::dependents(tx, act.org(), old.id).await?;
     waiting.sort_unstable();
     for id in waiting {
@@ -94,13 +104,18 @@ async fn take_over(tx: &mut Tx, act: &Act<Input>, (old, new): (&Task, &Task)) ->
         let edge_id: Id<Edge> = act.hub.ids.id();
         let edge = Edge { depends_on: new.id, dependent: id };
         task_dependencies::insert(tx, act.org(), (edge_id.raw(), edge), act.now).await?;
-        let after = dependent.next_version(true, act.now);
+        // What it waits for is decided about too: a new revision, and under review a new review (DECISIONS.md 25).
+        let mut after = dependent.next_version(true, act.now);
+        renew(tx, act, current, &mut after).await?;
         tasks::save(tx, &dependent, &after).await?;
         let mut details = Map::new();
         details.insert("waits_for".into(), new.id.to_string().into());
         details.insert("instead_of".into(), old.id.to_string().into());
         record(tx, act, "task:dependency_moved", (Some(dependent.state), &after), details).await?;
         announce(tx, act, "task:updated", &after).await?;
+        if after.state == TaskState::Reviewing {
+            review_anew(tx, act, after, Actor::HUB).await?;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,6 @@
 
 use domain::Id;
 use domain::permissions::Capability;
-use domain::settings::Settings;
 use domain::tasks::{Actor, Move, Task};
 use records::Tx;
 use serde_json::Map;
@@ -13,12 +12,7 @@ use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::identity::credential::Credential;
 use crate::reviews::{Matter, begin, transition};
-use crate::{Caller, Hub, HubError, settings};
-
-struct Input {
-    id: Id<Task>,
-    settings: Settings,
-}
+use crate::{Caller, Hub, HubError};
 
 /// Hands a draft in: reviewers are asked, or every policy lets it pass.
 pub async fn submit(
@@ -28,15 +22,14 @@ pub async fn submit(
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
     caller.require(Capability::TasksWrite)?;
-    let settings = settings::of(hub, caller.credential.organization.id).await?;
-    let input = Act::new(hub, caller, Input { id, settings: (*settings).clone() });
+    let input = Act::new(hub, caller, id);
     write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
 }
 
-async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
-    let task = locked(tx, act, act.input.id).await?;
+async fn unit(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<Seen, HubError> {
+    let task = locked(tx, act, act.input).await?;
     let current = writer(tx, act).await?;
-    let task = hand_in(tx, act, (&current, &task), &act.input.settings).await?;
+    let task = hand_in(tx, act, &current, &task).await?;
     seen(tx, &act.caller, task).await
 }
 
@@ -45,8 +38,8 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
 pub(crate) async fn hand_in<T>(
     tx: &mut Tx,
     act: &Act<T>,
-    (current, task): (&Credential, &Task),
-    settings: &Settings,
+    current: &Credential,
+    task: &Task,
 ) -> Result<Task, HubError> {
     let submitted = task.submitted(actor(current, task), act.now).map_err(refused)?;
     transition(tx, act, "task:submitted", (task.state, &submitted), Map::new()).await?;
@@ -58,7 +51,6 @@ pub(crate) async fn hand_in<T>(
         task: submitted,
         revision: &revision,
         config: &config,
-        settings,
         by: (Move::BeginReview, Actor::HUB),
     };
     begin(tx, act, matter).await

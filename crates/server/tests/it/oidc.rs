@@ -213,6 +213,11 @@ async fn failures_close_the_address_and_successes_do_not() {
         for _ in 0..12 {
             leads_to(&Browser::new(&hub).sign_in().await, "/account");
         }
+        // Any page can make a browser do this.
+        for _ in 0..12 {
+            expect(hub.request("GET", "/login/oidc/callback?state=x&code=y"), 410).await;
+        }
+        leads_to(&Browser::new(&hub).sign_in().await, "/account");
         provider.log_out();
         for _ in 0..10 {
             is_refusal(&Browser::new(&hub).sign_in().await, 401, "The provider signed nobody in.");

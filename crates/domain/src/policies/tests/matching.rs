@@ -22,7 +22,12 @@ fn risk(declared: DeclaredRisk) -> Risk {
 }
 
 fn author(roles: &[&str]) -> Author {
-    Author { id: account(1), roles: words(roles), is_agent: false, access_level: AccessLevel::User }
+    Author {
+        id: account(1),
+        roles: words(roles),
+        is_agent: Some(false),
+        access_level: Some(AccessLevel::User),
+    }
 }
 
 /// A task, as policies see it.
@@ -50,6 +55,7 @@ fn asked() -> Asked {
 impl Asked {
     fn question(&self) -> Question<'_> {
         Question {
+            thresholds: [25, 50, 75],
             task_type: self.task_type,
             resources: &self.resources,
             risk: &self.risk,
@@ -317,4 +323,19 @@ proptest! {
         prop_assert!(!auto(&many, &after) || auto(&few, &before) || default_stands_in);
         prop_assert!(few.auto_approval(&before, &task.question(), false).is_err());
     }
+}
+
+#[test]
+fn a_risk_declared_low_buys_no_way_around_a_policy() {
+    // Declared trivial the task scores 10, which the strict policy does not mean; as medium it is 22.
+    let strict = with("strict", |rules| rules.risk_threshold = 20);
+    let set = set(vec![with("lenient", lenient), strict]);
+    let task = Asked { risk: risk(DeclaredRisk::Trivial), ..asked() };
+    assert!(task.risk.score < 20 && task.risk.score_unvouched(false) >= 20, "{:?}", task.risk);
+    let matched = set.matching(&task.question());
+    assert_eq!(names(&matched), ["lenient"]);
+    let reasons = set.auto_approval(&matched, &task.question(), true).unwrap_err();
+    assert_eq!(reasons, ["policy strict would apply if the risk were not declared so low"]);
+    let seen_by_hub = Asked { by_hub: true, ..task };
+    assert!(set.auto_approval(&matched, &seen_by_hub.question(), true).is_ok(), "the hub vouches for it");
 }

@@ -155,8 +155,8 @@ impl Provider {
         if known.renewed_at.is_some_and(|at| now.since(at) < KEYS_RENEWED_AFTER) {
             return Err(JwsRefusal::UnknownKey.into());
         }
-        known.renewed_at = Some(now);
         let keys = Arc::new(self.keys(&before.metadata).await?);
+        known.renewed_at = Some(now);
         known.found = Some(Found { keys: Arc::clone(&keys), ..before.clone() });
         Ok(keys)
     }
