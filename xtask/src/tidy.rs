@@ -1,6 +1,7 @@
 //! Rules about the tree that no compiler checks. Each rule returns the problems it sees.
 
 mod arrows;
+mod one_place;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
         problems.extend(text::check(file));
     }
     problems.extend(text::check_long_files(&files));
+    problems.extend(one_place::check(&files));
     if let Some(architecture) = files.iter().find(|file| file.path == "ARCHITECTURE.md") {
         problems.extend(arrows::check_architecture(&architecture.text));
     }

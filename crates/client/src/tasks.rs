@@ -6,7 +6,7 @@ use reqwest::Method;
 use uuid::Uuid;
 use wire::{
     AttachPreview, AuditRow, Comment, CreateComment, CreateTask, Diff, DiffQuery, Page, PageQuery, Revision,
-    RevisionSummary, Task, TaskQuery, TasksQuery, UpdateTask,
+    RevisionSummary, Simulation, Task, TaskQuery, TasksQuery, UpdateTask,
 };
 
 use crate::transport::ANSWER_TIMEOUT;
@@ -34,6 +34,11 @@ impl Client {
     /// Proposes a task.
     pub async fn create_task(&self, request: &CreateTask) -> Result<Task, ClientError> {
         self.answer(self.api(Method::POST, "/tasks").json(request)).await
+    }
+
+    /// What would happen to such a task.
+    pub async fn simulate_task(&self, request: &CreateTask) -> Result<Simulation, ClientError> {
+        self.answer(self.api(Method::POST, "/tasks/simulate").json(request)).await
     }
 
     /// Changes a task.

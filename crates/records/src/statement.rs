@@ -12,13 +12,15 @@ pub struct Text {
     pub lite: &'static str,
     /// For PostgreSQL.
     pub pg: &'static str,
+    /// The same without its row lock: a read is a snapshot, and may not lock.
+    pub pg_read: &'static str,
 }
 
 impl Text {
     /// The same text for both engines.
     #[must_use]
     pub const fn same(text: &'static str) -> Self {
-        Self { lite: text, pg: text }
+        Self { lite: text, pg: text, pg_read: text }
     }
 }
 
@@ -163,7 +165,7 @@ macro_rules! statement {
     };
     ($name:ident = lite $lite:literal, pg $pg:literal) => {
         static $name: $crate::statement::Command =
-            $crate::statement::Command($crate::statement::Text { lite: $lite, pg: $pg });
+            $crate::statement::Command($crate::statement::Text { lite: $lite, pg: $pg, pg_read: $pg });
         inventory::submit! { $crate::statement::Registered {
             name: concat!(module_path!(), "::", stringify!($name)),
             texts: || ($lite.to_owned(), $pg.to_owned()),
@@ -174,11 +176,14 @@ macro_rules! statement {
         $crate::statement!($name: $row = lite $text, pg $text);
     };
     ($name:ident: $row:ty = $text:literal, lock $lock:literal) => {
-        $crate::statement!($name: $row = lite $text, pg concat!($text, " ", $lock));
+        $crate::statement!($name: $row = lite $text, pg concat!($text, " ", $lock), pg_read $text);
     };
     ($name:ident: $row:ty = lite $lite:expr, pg $pg:expr) => {
+        $crate::statement!($name: $row = lite $lite, pg $pg, pg_read $pg);
+    };
+    ($name:ident: $row:ty = lite $lite:expr, pg $pg:expr, pg_read $read:expr) => {
         static $name: $crate::statement::Query<$row> =
-            $crate::statement::Query::new($crate::statement::Text { lite: $lite, pg: $pg });
+            $crate::statement::Query::new($crate::statement::Text { lite: $lite, pg: $pg, pg_read: $read });
         inventory::submit! { $crate::statement::Registered {
             name: concat!(module_path!(), "::", stringify!($name)),
             texts: || ($lite.to_owned(), $pg.to_owned()),

@@ -85,7 +85,8 @@ impl Tx {
 
     /// All rows of the query.
     pub async fn all<T: FromRow>(&mut self, query: &Query<T>, values: &[Value<'_>]) -> Result<Vec<T>> {
-        let Text { lite, pg } = query.text;
+        let Text { lite, pg, pg_read } = query.text;
+        let pg = if matches!(&self.conn, Conn::Pg(tx) if tx.is_read()) { pg_read } else { pg };
         self.rows(lite, pg, values).await
     }
 

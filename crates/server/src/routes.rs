@@ -121,6 +121,7 @@ fn of_tasks() -> Vec<Entry> {
     vec![
         (may(C::TasksRead), routes!(api::tasks::list)),
         (may(C::TasksWrite), routes!(api::tasks::create)),
+        (may(C::TasksWrite), routes!(api::tasks::simulate)),
         (may(C::TasksRead), routes!(api::tasks::get)),
         (may(C::TasksWrite), routes!(api::tasks::change)),
         (may(C::TasksWrite), routes!(api::tasks::delete)),

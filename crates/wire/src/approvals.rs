@@ -6,6 +6,8 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::page::{CURSOR_CHARS_MAX, LIMIT_MAX};
+use crate::risk::TaskRisk;
+use crate::tasks::TaskState;
 
 /// How long a reason may be.
 pub const REASON_BYTES_MAX: usize = 16 * 1024;
@@ -234,10 +236,42 @@ pub struct Review {
     pub missing: Vec<String>,
     /// What applies, pinned.
     pub policies: Vec<ReviewPolicy>,
-    /// The hash of all that a reviewer is shown.
-    pub review_hash: String,
+    /// The hash of all that a reviewer is shown; null for agents, who could find the score by trying.
+    #[schema(required)]
+    pub review_hash: Option<String>,
     /// How it ended: `quorum`, `auto`, `override`, `rejected`, `changes_requested`, `timeout`, `withdrawn` or
     /// `superseded`.
     #[schema(required)]
     pub resolution: Option<String>,
+}
+
+/// Somebody who would be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SimulatedRequest {
+    /// Who.
+    pub reviewer_id: Uuid,
+    /// What people call them.
+    pub reviewer_name: String,
+    /// Which of the policies their answer would count for, by name.
+    pub policies: Vec<String>,
+    /// Until when an answer would be expected.
+    #[schema(required, format = DateTime)]
+    pub due_at: Option<String>,
+}
+
+/// What would happen to a task that was handed in now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Simulation {
+    /// Where it would stand: REVIEWING, or APPROVED.
+    pub state: TaskState,
+    /// How dangerous it is.
+    pub risk: TaskRisk,
+    /// How its review would begin; `reachable` says whether enough people could be asked.
+    pub review: Review,
+    /// Who would be asked.
+    pub reviewers: Vec<SimulatedRequest>,
+    /// Whether every policy would let it pass without a person.
+    pub auto_approval: bool,
+    /// Why not; empty for agents.
+    pub asks_because: Vec<String>,
 }

@@ -39,7 +39,7 @@ pub use accounts::{
 pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
 pub use approvals::{
     Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve, GiveReason, Refuse,
-    Resubmit, Review, ReviewPolicy,
+    Resubmit, Review, ReviewPolicy, SimulatedRequest, Simulation,
 };
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};

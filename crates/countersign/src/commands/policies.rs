@@ -5,10 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use client::Client;
 use serde_json::Value;
-use wire::{OnTimeout, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn};
+use uuid::Uuid;
+use wire::{
+    Approval, ApprovalStatus, CreateTask, OnTimeout, PageQuery, PoliciesQuery, Policy, PolicyForm,
+    PolicyQuery, RejectOn, Task,
+};
 
 use super::answer::{SHOWN_DEFAULT, account, as_id, done, only, pages, show_all, show_one};
 use super::documents;
+use super::tasks::{review, show};
 use crate::cli::{ClientFlags, Usage, block_on};
 use crate::exit::Exit;
 use crate::terminal::Table;
@@ -18,6 +23,7 @@ Examples:
   countersign policy list
   countersign policy apply -f databases.toml
   countersign policy show databases --version 2
+  countersign policy explain 0197a000-0000-7000-8000-000000000000
   countersign policy deactivate databases";
 
 const LIST_EXAMPLES: &str = "Example: countersign policy list --active --json | jq -r .items[].name";
@@ -36,6 +42,10 @@ A file in TOML (databases.toml) or JSON holds one policy, or in JSON a list of t
 
 A policy of that name is changed, and keeps what the file does not say; otherwise it is made.";
 const SHOW_EXAMPLES: &str = "Example: countersign policy show databases --version 2 --json";
+const EXPLAIN_EXAMPLES: &str = "\
+Example: countersign policy explain 0197a000-0000-7000-8000-000000000000
+
+Of a task that was never handed in it says what would happen if it was handed in now.";
 const DEACTIVATE_EXAMPLES: &str = "Example: countersign policy deactivate databases";
 
 #[derive(Args)]
@@ -55,6 +65,9 @@ enum Action {
     /// Show one policy, as it is or as it was in a version
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
+    /// Say which policies apply to a task and why, who is asked, and what is missing
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
     /// Take a policy out of force; its versions stay
     #[command(after_help = DEACTIVATE_EXAMPLES)]
     Deactivate(Deactivate),
@@ -93,6 +106,14 @@ struct Show {
 }
 
 #[derive(Args)]
+struct Explain {
+    #[command(flatten)]
+    client: ClientFlags,
+    /// The task
+    task: Uuid,
+}
+
+#[derive(Args)]
 struct Deactivate {
     #[command(flatten)]
     client: ClientFlags,
@@ -106,6 +127,7 @@ pub(crate) fn run(command: Policies) -> anyhow::Result<Exit> {
             Action::List(list) => run_list(&list).await,
             Action::Apply(apply) => run_apply(&apply).await,
             Action::Show(show) => run_show(&show).await,
+            Action::Explain(explain) => run_explain(&explain).await,
             Action::Deactivate(one) => {
                 let client = one.client.client()?;
                 let policy = find(&client, &one.policy).await?;
@@ -132,6 +154,35 @@ async fn run_show(show: &Show) -> anyhow::Result<Exit> {
         policy = client.policy(policy.id, PolicyQuery { version: show.version }).await?;
     }
     show_one(&policy, show.client.json, lines)
+}
+
+async fn run_explain(explain: &Explain) -> anyhow::Result<Exit> {
+    let (client, json) = (explain.client.client()?, explain.client.json);
+    let task = client.task(explain.task).await?;
+    let Some(review) = &task.review else {
+        let simulation = client.simulate_task(&as_proposed(&task)).await?;
+        return show::written(&simulation, json, &review::simulated(&simulation));
+    };
+    let page = async |cursor| {
+        client.task_approvals(task.id, &PageQuery { cursor, limit: Some(wire::page::LIMIT_MAX) }).await
+    };
+    let all = pages(usize::MAX, page).await?;
+    let now: Vec<Approval> =
+        all.into_iter().filter(|asked| asked.status != ApprovalStatus::Superseded).collect();
+    show::written(review, json, &review::explained(&task, review, &now))
+}
+
+/// What would propose such a task.
+fn as_proposed(task: &Task) -> CreateTask {
+    CreateTask {
+        config: task.config.clone(),
+        project_id: Some(task.project_id),
+        path: task.path.clone(),
+        assignee: task.assignee,
+        due_at: task.due_at.clone(),
+        depends_on: Some(task.depends_on.clone()),
+        ..CreateTask::default()
+    }
 }
 
 async fn run_apply(apply: &Apply) -> anyhow::Result<Exit> {

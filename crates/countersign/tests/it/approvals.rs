@@ -73,6 +73,21 @@ async fn reviews(kind: Kind) {
     assert!(text.contains("\nrisk ") && text.contains("policy     "), "{text}");
     let (content, review) = (value(&text, "decides on"), value(&text, "seen as"));
 
+    // Why it is asked, before and after it was handed in.
+    let draft = ada.json(&["task", "create", "--type", "t", "--description", "d"]);
+    let explained = ada.run(&["policy", "explain", draft["id"].as_str().unwrap()]).done();
+    assert!(
+        explained.contains("would be   REVIEWING") && explained.contains("would ask  rob@"),
+        "{explained}"
+    );
+    let simulated = ada.run(&["task", "create", "--type", "t", "--description", "d", "--simulate"]).done();
+    assert_eq!(value(&simulated, "would ask"), "rob@example.org for default");
+    let explained = rob.run(&["policy", "explain", &task]).done();
+    assert!(
+        explained.contains("because no other policy") && explained.contains("asked      rob@"),
+        "{explained}"
+    );
+
     // Nobody says yes without having read.
     rob.run(&["approval", "approve", &request]).assert_refused(2, &["--content-hash"]);
     rob.run(&["approval", "reject", &request, "--reason", "no", "--json"])

@@ -36,6 +36,15 @@ pub async fn list(hub: &Hub, caller: &Caller, filter: Filter, limit: i64) -> Res
 
 async fn found(tx: &mut Tx, caller: &Caller, filter: &Filter, limit: i64) -> Result<Vec<Seen>, HubError> {
     let found = approvals::list(tx, caller.credential.organization.id, filter, limit).await?;
+    seen_all(tx, caller, found).await
+}
+
+/// Requests as this caller sees them.
+pub(crate) async fn seen_all(
+    tx: &mut Tx,
+    caller: &Caller,
+    found: Vec<Approval>,
+) -> Result<Vec<Seen>, HubError> {
     let mut names: BTreeMap<Id<Account>, String> = BTreeMap::new();
     let mut all = Vec::with_capacity(found.len());
     for approval in found {

@@ -13,6 +13,7 @@ use serde_json::json;
 
 pub use acknowledge::acknowledge;
 pub use join::join;
+pub(crate) use list::seen_all;
 pub use list::{get, list};
 pub use records::approvals::place;
 pub use stats::{Stats, stats};

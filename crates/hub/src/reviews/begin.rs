@@ -1,72 +1,37 @@
-//! Beginning a review: risk, policies, people; or none of them, where every policy lets the task pass.
+//! Beginning a review, and ending it at once where every policy lets the task pass.
 
 use std::time::Duration;
 
+use domain::Id;
 use domain::approvals::Approval;
-use domain::policies::{Author, Matched, Question};
-use domain::reviews::{Ending, Opening, Request, Resolution, Review, Terms, Times, due_at, end, open, panel};
-use domain::risk::Risk;
+use domain::reviews::{Ending, Resolution, Terms, end};
 use domain::settings::Settings;
-use domain::tasks::{Actor, Move, Revision, Task, TaskConfig, TaskState};
-use domain::{Id, Timestamp};
-use records::{Tx, approvals, grants, reviews, task_dependencies, tasks};
-use serde_json::{Map, Value, json};
+use domain::tasks::{Actor, Task, TaskConfig, TaskState};
+use records::{Tx, approvals, grants, reviews, tasks};
+use serde_json::{Map, Value};
 
-use super::people;
+use super::plan::{Matter, Plan, plan};
 use crate::act::Act;
-use crate::tasks::{announce, announce_move, config_value, record, refused, risk};
-use crate::{HubError, rules, settings};
-
-/// What is to be reviewed.
-pub(crate) struct Matter<'a> {
-    /// The task as it stands in the records.
-    pub(crate) stored: &'a Task,
-    /// The task as it will be when the review begins.
-    pub(crate) task: Task,
-    /// The revision to be decided on.
-    pub(crate) revision: &'a Revision,
-    /// What it says.
-    pub(crate) config: &'a TaskConfig,
-    /// How the task comes into review.
-    pub(crate) by: (Move, Actor),
-}
+use crate::tasks::{announce, announce_move, record, refused};
+use crate::{HubError, settings};
 
 /// Begins a review. Gives the task as it is then: REVIEWING, or APPROVED where nobody needs to be asked.
 pub(crate) async fn begin<T>(tx: &mut Tx, act: &Act<T>, matter: Matter<'_>) -> Result<Task, HubError> {
     let settings = settings::load(tx, act.org()).await?;
-    let judged = judge(tx, act, &matter, &settings).await?;
-    let opening = Opening { id: act.hub.ids.id(), policies: judged.policies, risk: judged.risk, at: act.now };
-    let (wanted, actor) = matter.by;
-    let (task, review) = open(&matter.task, wanted, actor, &opening).map_err(refused)?;
-    let task = Task { risk: Risk { auto_approvable: judged.passes, ..task.risk.clone() }, ..task };
-    if judged.passes {
-        return pass(tx, act, &matter, (task, review), (judged.details, &settings)).await;
+    let plan = plan(tx, act, &matter, &settings).await?;
+    if plan.passes() {
+        return pass(tx, act, &matter, (plan, &settings)).await;
     }
-    tasks::save(tx, matter.stored, &task).await?;
-    reviews::insert(tx, &review).await?;
-    transition(tx, act, "task:review_began", (matter.task.state, &task), judged.details).await?;
-    let candidates = people::candidates(tx, act.org(), &review.policies).await?;
-    let asked = panel(&review.policies, &candidates, &matter.revision.provenance);
-    for person in &asked {
-        let request = Request {
-            id: act.hub.ids.id(),
-            reviewer: person.reviewer,
-            serves: person.serves.clone(),
-            joined: false,
-            due_at: due(&review.policies, &person.serves, &settings, act.now),
-        };
-        ask(tx, act, &review.request(&task, request, act.now)).await?;
+    tasks::save(tx, matter.stored, &plan.task).await?;
+    reviews::insert(tx, &plan.review).await?;
+    transition(tx, act, "task:review_began", (matter.task.state, &plan.task), plan.details()).await?;
+    for request in &plan.requests {
+        ask(tx, act, request).await?;
     }
-    if asked.is_empty() {
-        announce(tx, act, "approval:nobody_told", &task).await?;
+    if plan.requests.is_empty() {
+        announce(tx, act, "approval:nobody_told", &plan.task).await?;
     }
-    Ok(task)
-}
-
-/// Until when somebody who serves these policies should answer.
-pub(crate) fn due(policies: &[Matched], serves: &[usize], settings: &Settings, now: Timestamp) -> Timestamp {
-    let times = Times { usual: settings.approval_default_timeout, longest: settings.approval_max_timeout };
-    due_at(policies, serves, times, now)
+    Ok(plan.task)
 }
 
 /// Writes a request, and tells of it.
@@ -75,65 +40,15 @@ pub(crate) async fn ask<T>(tx: &mut Tx, act: &Act<T>, approval: &Approval) -> Re
     crate::approvals::announce(tx, act, "approval:requested", approval).await
 }
 
-struct Judged {
-    risk: Risk,
-    policies: Vec<Matched>,
-    passes: bool,
-    details: Map<String, Value>,
-}
-
-async fn judge<T>(
-    tx: &mut Tx,
-    act: &Act<T>,
-    matter: &Matter<'_>,
-    settings: &Settings,
-) -> Result<Judged, HubError> {
-    let rules = rules::load(tx, &act.hub, act.org()).await?;
-    let dependents = task_dependencies::dependents(tx, act.org(), matter.task.id).await?;
-    let asked = risk::Assessed {
-        config: matter.config,
-        preview: matter.task.preview.as_ref(),
-        catalogue: rules.catalogue(),
-        dependents: dependents.len(),
-        thresholds: settings.risk_thresholds,
-        now: act.now,
-    };
-    let risk = risk::of(tx, act.org(), &asked).await?;
-    let author = matter.task.author_id;
-    let author = Author::of(author, people::one(tx, act.org(), author).await?.as_ref());
-    let config = config_value(matter.revision)?;
-    let question = Question {
-        thresholds: settings.risk_thresholds,
-        task_type: &matter.config.task_type,
-        resources: &matter.config.resources,
-        risk: &risk,
-        previewed_by_hub: matter.task.effect_hash.is_some(),
-        config: &config,
-        author: &author,
-    };
-    let policies = rules.matching(&question);
-    let auto = rules.auto_approval(&policies, &question, settings.feature_auto_approve_low_risk);
-    let versions: Vec<Value> = policies
-        .iter()
-        .map(|policy| {
-            json!({"policy_id": policy.policy_id.to_string(), "version": policy.version, "because": policy.because})
-        })
-        .collect();
-    let mut details = Map::new();
-    details.insert("policies".into(), versions.into());
-    details.insert("risk_score".into(), risk.score.into());
-    details.insert("content_hash".into(), matter.task.content_hash.to_string().into());
-    Ok(Judged { risk, policies, passes: auto.is_ok(), details })
-}
-
 /// Every policy lets it pass: the review begins and ends in one, and says so.
 async fn pass<T>(
     tx: &mut Tx,
     act: &Act<T>,
     matter: &Matter<'_>,
-    (task, review): (Task, Review),
-    (why, settings): (Map<String, Value>, &Settings),
+    (plan, settings): (Plan, &Settings),
 ) -> Result<Task, HubError> {
+    let why = plan.details();
+    let Plan { task, review, .. } = plan;
     let ending = Ending { resolution: Resolution::Auto, by: None, actor: Actor::HUB, at: act.now };
     let terms = terms(act.hub.ids.id(), matter.config, settings);
     let ended = end(&task, &review, ending, terms).map_err(refused)?;

@@ -14,7 +14,7 @@ use records::{Tx, projects, task_dependencies, task_revisions, tasks};
 
 use serde_json::Value;
 
-use super::create::{require_member, write_revision};
+use super::create::{require_member, revision};
 use super::edges::{self, Asking};
 use super::provenance::behind;
 use super::risk::{self, Assessed};
@@ -115,7 +115,8 @@ pub(super) async fn renew<T>(
     let previous = current_revision(tx, after).await?;
     after.revision += 1;
     let behind = behind(tx, current).await?;
-    write_revision(tx, act, (after, &previous.config), previous.provenance, &behind).await
+    let next = revision(act, (after, &previous.config), previous.provenance.with(&behind));
+    Ok(task_revisions::insert(tx, act.org(), &next).await?)
 }
 
 /// Voids the review of what was there before, and begins one of what is there now.
@@ -216,8 +217,8 @@ async fn rewrite(
     };
     after.risk = risk::of(tx, act.org(), &asked).await?;
     let behind = behind(tx, current).await?;
-    let inherited = previous.provenance.clone();
-    write_revision(tx, act, (after, &frozen.bytes), inherited, &behind).await?;
+    let next = revision(act, (after, &frozen.bytes), previous.provenance.with(&behind));
+    task_revisions::insert(tx, act.org(), &next).await?;
     Ok(tasks::set_resources(tx, after, &frozen.config.resources).await?)
 }
 

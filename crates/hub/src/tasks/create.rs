@@ -7,8 +7,7 @@ use domain::settings::Settings;
 use domain::tasks::dependencies::is_blocked;
 use domain::tasks::metadata::Metadata;
 use domain::tasks::{
-    Behind, Defaults, Frozen, OPEN_MAX, Provenance, Revision, Task, TaskState, TaskStatus, check_place,
-    freeze,
+    Defaults, Frozen, OPEN_MAX, Provenance, Revision, Task, TaskState, TaskStatus, check_place, freeze,
 };
 use domain::{Id, Timestamp};
 use records::{Tx, members, projects, task_revisions, tasks};
@@ -21,6 +20,7 @@ use super::submit::hand_in;
 use super::{Seen, announce, config_refused, facts, invalid, record, seen, taken, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
+use crate::identity::credential::Credential;
 use crate::{Caller, Hub, HubError, rules, settings};
 
 /// What a new task should be.
@@ -105,6 +105,23 @@ async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Seen, HubError> {
 /// Writes a draft as a part of a unit.
 pub(crate) async fn make<T>(tx: &mut Tx, act: &Act<T>, prepared: &Prepared) -> Result<Task, HubError> {
     let wanted = &prepared.wanted;
+    let (task, revision, _) = proposed(tx, act, prepared).await?;
+    tasks::insert(tx, &task, &prepared.frozen.config.resources).await?;
+    task_revisions::insert(tx, act.org(), &revision).await?;
+    edges::set(tx, act, task.id, (&[], &wanted.depends_on)).await?;
+    let details = facts(&task, &wanted.depends_on).as_object().cloned().unwrap_or_default();
+    record(tx, act, "task:created", (None, &task), details).await?;
+    announce(tx, act, "task:created", &task).await?;
+    Ok(task)
+}
+
+/// A draft that may be written, its first revision, and the caller as it is now.
+pub(super) async fn proposed<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    prepared: &Prepared,
+) -> Result<(Task, Revision, Credential), HubError> {
+    let wanted = &prepared.wanted;
     let project = project(tx, act, wanted).await?;
     let asking =
         Asking { task: prepared.id, is_new: true, project: project.id, depends_on: &wanted.depends_on };
@@ -127,15 +144,10 @@ pub(crate) async fn make<T>(tx: &mut Tx, act: &Act<T>, prepared: &Prepared) -> R
     if open >= OPEN_MAX {
         return Err(HubError::TooManyOpen { open });
     }
-    tasks::insert(tx, &task, &prepared.frozen.config.resources).await?;
     let behind = behind(tx, &current).await?;
-    let inherited = prepared.inherited.clone();
-    write_revision(tx, act, (&task, &prepared.frozen.bytes), inherited, &behind).await?;
-    edges::set(tx, act, task.id, (&[], &wanted.depends_on)).await?;
-    let details = facts(&task, &wanted.depends_on).as_object().cloned().unwrap_or_default();
-    record(tx, act, "task:created", (None, &task), details).await?;
-    announce(tx, act, "task:created", &task).await?;
-    Ok(task)
+    let provenance = prepared.inherited.clone().with(&behind);
+    let revision = revision(act, (&task, &prepared.frozen.bytes), provenance);
+    Ok((task, revision, current))
 }
 
 /// The project it is to live in; whoever changes edges has it alone.
@@ -207,23 +219,16 @@ pub(super) async fn require_member<T>(
     }
 }
 
-/// Keeps the bytes of the task's current revision, with everybody who had a hand in it.
-pub(crate) async fn write_revision<T>(
-    tx: &mut Tx,
-    act: &Act<T>,
-    (task, bytes): (&Task, &[u8]),
-    inherited: Provenance,
-    behind: &Behind,
-) -> Result<(), HubError> {
-    let revision = Revision {
+/// The bytes of the task's current revision, with everybody who had a hand in it.
+pub(super) fn revision<T>(act: &Act<T>, (task, bytes): (&Task, &[u8]), provenance: Provenance) -> Revision {
+    Revision {
         id: act.hub.ids.id(),
         task_id: task.id,
         number: task.revision,
         config: bytes.to_vec(),
         content_hash: task.content_hash,
         edited_by: act.actor(),
-        provenance: inherited.with(behind),
+        provenance,
         created_at: act.now,
-    };
-    Ok(task_revisions::insert(tx, act.org(), &revision).await?)
+    }
 }

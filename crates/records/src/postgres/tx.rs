@@ -40,6 +40,11 @@ impl PgTx {
         Self { client: Some(client), begin: None, begun: false, queue: Vec::new() }
     }
 
+    /// Whether it only looks.
+    pub(crate) fn is_read(&self) -> bool {
+        self.begin != Some(BEGIN_WRITE)
+    }
+
     pub(crate) async fn exec(&mut self, text: &str, values: &[Value<'_>]) -> Result<u64> {
         let (client, sent) = self.send_queue()?;
         let last = async {
@@ -72,7 +77,7 @@ impl PgTx {
         if !self.begun && self.queue.is_empty() {
             return Ok(());
         }
-        let is_read = self.begin == Some(BEGIN_READ);
+        let is_read = self.is_read();
         let (client, sent) = self.send_queue()?;
         let asked = AtomicBool::new(false);
         let commit = async {

@@ -18,7 +18,9 @@ use hub::idempotency::Answer;
 use hub::tasks::{self, NewTask, Seen};
 use hub::{AuditFilter, Caller, TaskFilter};
 use serde_json::json;
-use wire::{AttachPreview, AuditRow, CreateTask, Page, PageQuery, Task, TaskQuery, TasksQuery, UpdateTask};
+use wire::{
+    AttachPreview, AuditRow, CreateTask, Page, PageQuery, Simulation, Task, TaskQuery, TasksQuery, UpdateTask,
+};
 
 use super::page::{List, limits};
 use super::{answer, made, versioned};
@@ -29,7 +31,7 @@ use crate::problem::Problem;
 mod shown;
 
 pub(super) use shown::{config, shown};
-use shown::{domain_state, domain_status};
+use shown::{domain_state, domain_status, simulation};
 
 /// Tasks, newest first.
 #[utoipa::path(get, path = "/api/v1/tasks", operation_id = "list_tasks",
@@ -121,6 +123,22 @@ pub(crate) async fn create(
     let Input { value, body_hash } = input.checked()?;
     let once = terms.once(&caller, body_hash, rendered);
     Ok(made(tasks::create(&app.hub, &caller, new_task(value)?, once).await?, rendered))
+}
+
+/// Says what would happen to a task that was handed in now. Nothing changes.
+#[utoipa::path(post, path = "/api/v1/tasks/simulate", operation_id = "simulate_task",
+    tag = "tasks", request_body = CreateTask,
+    responses((status = 200, description = "What would happen", body = Simulation),
+              (status = 403, description = "For authors, admins and agents", body = wire::Problem),
+              (status = 422, description = "Not valid, or nobody here carries it out", body = wire::Problem),
+              (status = 429, description = "Too many of your tasks are on their way", body = wire::Problem)))]
+pub(crate) async fn simulate(
+    State(app): State<App>,
+    Who(caller): Who,
+    input: Input<CreateTask>,
+) -> Result<Json<Simulation>, Problem> {
+    let wanted = new_task(input.checked()?.value)?;
+    Ok(Json(simulation(&tasks::simulate(&app.hub, &caller, wanted).await?)))
 }
 
 /// What is wanted, from the wire.

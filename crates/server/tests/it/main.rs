@@ -50,5 +50,6 @@ mod task_graph;
 mod tasks;
 mod tenants;
 mod visitor;
+mod ways_to_yes;
 mod workspaces;
 mod world;

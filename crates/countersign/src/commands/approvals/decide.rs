@@ -114,7 +114,7 @@ async fn was_read(
     stdout().flush()?;
     let answer = ask(&format!("\nType yes to {verb} exactly this: "))?;
     anyhow::ensure!(answer.trim() == "yes", "nothing was answered");
-    let review_hash = task.review.map(|review| review.review_hash);
+    let review_hash = task.review.and_then(|review| review.review_hash);
     Ok(Read { content_hash: task.content_hash, review_hash })
 }
 

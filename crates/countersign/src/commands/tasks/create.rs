@@ -10,7 +10,7 @@ use wire::CreateTask;
 
 use super::super::answer::{account, expiry};
 use super::super::{documents, projects};
-use super::show;
+use super::{review, show};
 use crate::cli::{ClientFlags, Usage};
 use crate::exit::Exit;
 
@@ -18,6 +18,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   countersign task create --type infrastructure --description 'Add an index' --resource database:prod-db-01
   countersign task create --file change.yaml --ticket OPS-7 --tag db
+  countersign task create --file change.yaml --simulate
   jq '{config: .}' config.json | countersign task create --file - --json
 
 A file holds what POST /api/v1/tasks takes, as JSON (*.json) or YAML:
@@ -108,6 +109,9 @@ pub(super) struct Create {
     /// A task that has to be done first
     #[arg(long, value_name = "TASK")]
     depends_on: Vec<Uuid>,
+    /// Say what would happen if it was handed in, and make nothing
+    #[arg(long)]
+    simulate: bool,
 }
 
 /// `type:id`, or `type:id@shared`. An id may hold an @ of its own.
@@ -128,7 +132,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 pub(super) async fn run(create: Create) -> anyhow::Result<Exit> {
-    let json = create.client.json;
+    let (json, simulate) = (create.client.json, create.simulate);
     let mut body = match &create.file {
         Some(file) => documents::read_object(file)?,
         None if create.task_type.is_none() || create.description.is_none() => {
@@ -146,6 +150,10 @@ pub(super) async fn run(create: Create) -> anyhow::Result<Exit> {
     lay_over(&mut body, create)?;
     let request: CreateTask =
         serde_json::from_value(Value::Object(body)).context("the file is not what the hub takes")?;
+    if simulate {
+        let simulation = client.simulate_task(&request).await?;
+        return show::written(&simulation, json, &review::simulated(&simulation));
+    }
     show::task(&client.create_task(&request).await?, json)
 }
 

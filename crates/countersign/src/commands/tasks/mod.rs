@@ -1,7 +1,7 @@
 //! `countersign task`: proposing changes, and looking at what was proposed.
 
 mod create;
-mod review;
+pub(super) mod review;
 pub(super) mod show;
 mod verbs;
 

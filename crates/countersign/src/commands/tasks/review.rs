@@ -1,8 +1,48 @@
 //! A review in words: what applies and why, how far it has come, what is missing.
 
-use wire::{Review, ReviewPolicy};
+use wire::{Approval, Review, ReviewPolicy, RiskFactor, Simulation, Task};
 
-use super::show::one_line;
+use super::show::{one_line, word};
+
+/// What would happen to a task, line by line.
+pub(in super::super) fn simulated(simulation: &Simulation) -> String {
+    let mut text = format!("would be   {}\n", word(&simulation.state));
+    text += &risk(&simulation.risk);
+    text += &self::text(&simulation.review);
+    let asked = |request: &wire::SimulatedRequest| {
+        let policies: Vec<String> = request.policies.iter().map(|name| one_line(name)).collect();
+        format!("would ask  {} for {}\n", one_line(&request.reviewer_name), policies.join(", "))
+    };
+    text.extend(simulation.reviewers.iter().map(asked));
+    text.extend(
+        simulation.asks_because.iter().map(|reason| format!("by itself  no: {}\n", one_line(reason))),
+    );
+    text
+}
+
+/// Why a task is reviewed as it is, who is asked, and what they said.
+pub(in super::super) fn explained(task: &Task, review: &Review, asked: &[Approval]) -> String {
+    let mut text = format!("state      {}\n", word(&task.state));
+    text += &risk(&task.risk);
+    text += &self::text(review);
+    let line = |approval: &Approval| {
+        format!("asked      {}: {}\n", one_line(&approval.reviewer_name), word(&approval.status))
+    };
+    text.extend(asked.iter().map(line));
+    text
+}
+
+fn risk(risk: &wire::TaskRisk) -> String {
+    let score = risk.score.map_or_else(String::new, |score| format!(" {score}"));
+    let mut text = format!("risk       {}{score}\n", risk.level);
+    text.extend(risk.factors.iter().flatten().map(factor));
+    text
+}
+
+/// What one thing adds to the score, and why.
+pub(super) fn factor(factor: &RiskFactor) -> String {
+    format!("risk {:>6.2} {} {}\n", factor.contribution, factor.name, one_line(&factor.reason))
+}
 
 /// The review, line by line.
 pub(super) fn text(review: &Review) -> String {
@@ -16,7 +56,7 @@ pub(super) fn text(review: &Review) -> String {
         "\nreview     {} ({approved_count} approved, {rejected_count} rejected, {pending_count} asked)\n",
         one_line(end)
     );
-    text += &format!("seen as    {}\n", review.review_hash);
+    text.extend(review.review_hash.iter().map(|hash| format!("seen as    {hash}\n")));
     text.extend(review.policies.iter().map(policy));
     text.extend(review.missing.iter().map(|missing| format!("missing    {}\n", one_line(missing))));
     text
@@ -67,7 +107,7 @@ mod tests {
             reachable: true,
             missing: vec!["Databases: 1 more person (dba) must approve".into()],
             policies: vec![policy],
-            review_hash: "sha256:00".into(),
+            review_hash: Some("sha256:00".into()),
             resolution: None,
         };
         let expected = [

@@ -25,19 +25,20 @@ pub(in super::super) fn one_line(text: &str) -> String {
 }
 
 pub(super) fn task(task: &Task, json: bool) -> anyhow::Result<Exit> {
+    written(task, json, &whole(task))
+}
+
+/// Lines for people, or the answer as it came.
+pub(in super::super) fn written(answer: &impl Serialize, json: bool, text: &str) -> anyhow::Result<Exit> {
     if json {
-        write_json(&mut stdout(), task)?;
+        write_json(&mut stdout(), answer)?;
     } else {
-        write!(stdout(), "{}", whole(task))?;
+        write!(stdout(), "{text}")?;
     }
     Ok(Exit::Done)
 }
 
 pub(super) fn diff(diff: &Diff, json: bool) -> anyhow::Result<Exit> {
-    if json {
-        write_json(&mut stdout(), diff)?;
-        return Ok(Exit::Done);
-    }
     let mut text = String::new();
     for change in &diff.changes {
         let side =
@@ -48,8 +49,7 @@ pub(super) fn diff(diff: &Diff, json: bool) -> anyhow::Result<Exit> {
     if diff.changes.is_empty() {
         text = format!("revisions {} and {} do the same\n", diff.from, diff.to);
     }
-    write!(stdout(), "{text}")?;
-    Ok(Exit::Done)
+    written(diff, json, &text)
 }
 
 fn marked(mark: &str, text: &str) -> String {
@@ -88,11 +88,8 @@ pub(in super::super) fn whole(task: &Task) -> String {
         let whose = if preview["made_by"] == "hub" { "preview" } else { "preview (the author says)" };
         section(&mut text, whose, preview);
     }
-    for factor in task.risk.factors.iter().flatten() {
-        let line = format!("{:>6.2} {} {}", factor.contribution, factor.name, one_line(&factor.reason));
-        text += &format!("\nrisk {line}");
-    }
     text.push('\n');
+    text.extend(task.risk.factors.iter().flatten().map(review::factor));
     if let Some(review) = &task.review {
         text += &review::text(review);
     }

@@ -7,10 +7,11 @@ use domain::risk::{Factor, Risk};
 use domain::tasks::{Task as DomainTask, TaskState as DomainState, TaskStatus as DomainStatus};
 use domain::{Id, Timestamp};
 use hub::reviews::ReviewSeen;
-use hub::tasks::Seen;
+use hub::tasks::{Seen, Simulated};
 use serde_json::Value;
 use wire::{
-    BlockedBy, Review, ReviewPolicy, RiskFactor, Task, TaskMetadata, TaskRisk, TaskState, TaskStatus,
+    BlockedBy, Review, ReviewPolicy, RiskFactor, SimulatedRequest, Simulation, Task, TaskMetadata, TaskRisk,
+    TaskState, TaskStatus,
 };
 
 pub(super) fn domain_state(state: TaskState) -> DomainState {
@@ -99,6 +100,29 @@ pub(crate) fn shown(seen: &Seen) -> Task {
     }
 }
 
+/// What would happen.
+pub(super) fn simulation(simulated: &Simulated) -> Simulation {
+    let policies = &simulated.review.review.policies;
+    let request = |seen: &hub::approvals::Seen| {
+        let names = seen.approval.serves.iter().filter_map(|place| policies.get(*place));
+        SimulatedRequest {
+            reviewer_id: seen.approval.reviewer_id.raw(),
+            reviewer_name: seen.reviewer_name.clone(),
+            policies: names.map(|policy| policy.name.clone()).collect(),
+            due_at: seen.approval.due_at.map(|at| at.to_string()),
+        }
+    };
+    Simulation {
+        state: state(simulated.state),
+        risk: risk(&simulated.risk, simulated.shows_score),
+        review: review(&simulated.review, simulated.shows_score),
+        reviewers: simulated.requests.iter().map(request).collect(),
+        auto_approval: simulated.risk.auto_approvable,
+        // They name the score.
+        asks_because: if simulated.shows_score { simulated.asks_because.clone() } else { Vec::new() },
+    }
+}
+
 fn review(seen: &ReviewSeen, shows_score: bool) -> Review {
     let ReviewSeen { review, summary } = seen;
     let policy = |(policy, tally): (&Matched, &PolicyTally)| ReviewPolicy {
@@ -122,7 +146,7 @@ fn review(seen: &ReviewSeen, shows_score: bool) -> Review {
         reachable: summary.reachable,
         missing: summary.missing.clone(),
         policies: review.policies.iter().zip(&summary.tallies).map(policy).collect(),
-        review_hash: review.review_hash.to_string(),
+        review_hash: shows_score.then(|| review.review_hash.to_string()),
         resolution: review.resolution.map(|resolution| resolution.as_str().to_owned()),
     }
 }

@@ -221,6 +221,13 @@ pub(crate) const DOORS: &[Door] = &[
         // Another tenant's task and account are none here.
         [401, 403, 201, 403, 201, 403, 201, 201, 422],
     ),
+    door(
+        "POST",
+        "/api/v1/tasks/simulate",
+        &[],
+        r#"{"config": {"type": "t", "description": "d"}, "assignee": "$maker", "depends_on": ["$task"]}"#,
+        [401, 403, 200, 403, 200, 403, 200, 200, 422],
+    ),
     door("GET", "/api/v1/tasks/{id}", &["$task"], "", WORKERS_ONE),
     // Its author and admins.
     door("PATCH", "/api/v1/tasks/{id}", &["$task"], r#"{"metadata": {"team": "sre"}}"#, ADMINS_ONE),

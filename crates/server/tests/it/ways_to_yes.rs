@@ -1,0 +1,135 @@
+//! Promise 1: nothing is approved but through a review that ended with yes, and every yes leaves one Grant.
+//!
+//! `xtask tidy` looks at the source: which file may say that a task is approved, that a Grant is made, that an attempt
+//! begins. These tests look at the records: every door is opened, and only those listed here may leave a yes behind.
+
+use serde_json::json;
+use testkit::on_each_engine;
+
+use crate::backdoor::Backdoor;
+use crate::support::{expect, send};
+use crate::world::{Column, DOORS, World};
+
+/// Through which doors a yes may come while policies ask people.
+const ASKED: &[&str] = &["POST /api/v1/approvals/{id}/approve"];
+/// And through which where a policy lets small changes pass by themselves.
+const BY_ITSELF: &[&str] =
+    &["POST /api/v1/tasks", "POST /api/v1/tasks/{id}/submit", "PATCH /api/v1/tasks/{id}"];
+
+/// Whatever was approved, for good.
+const YES: &str = "tasks WHERE state IN ('APPROVED', 'APPLYING', 'COMPLETED')";
+
+/// Rows that must not be there, and what they would mean.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "tasks WHERE state IN ('APPROVED', 'APPLYING') AND NOT EXISTS (SELECT 1 FROM grants WHERE \
+         grants.org_id = tasks.org_id AND grants.task_id = tasks.id AND grants.voided_at IS NULL AND \
+         grants.revision = tasks.revision AND grants.content_hash = tasks.content_hash AND \
+         grants.review_id = tasks.review_id)",
+        "approved without a Grant for these bytes",
+    ),
+    (
+        "grants JOIN tasks ON tasks.id = grants.task_id WHERE grants.voided_at IS NULL AND \
+         tasks.state NOT IN ('APPROVED', 'APPLYING', 'COMPLETED', 'FAILED')",
+        "a Grant that stands for a task that is not approved",
+    ),
+    (
+        "grants JOIN reviews ON reviews.id = grants.review_id WHERE reviews.content_hash <> grants.content_hash \
+         OR reviews.revision <> grants.revision OR reviews.task_id <> grants.task_id OR \
+         (grants.voided_at IS NULL AND COALESCE(reviews.resolution, '') NOT IN ('quorum', 'auto', 'override'))",
+        "a Grant of a review that did not end with yes, or was about something else",
+    ),
+    (
+        "grants WHERE basis = 'quorum' AND voided_at IS NULL AND NOT EXISTS (SELECT 1 FROM approvals JOIN \
+         task_revisions ON task_revisions.task_id = approvals.task_id AND \
+         task_revisions.number = grants.revision WHERE approvals.review_id = grants.review_id AND \
+         approvals.status = 'APPROVED' AND approvals.content_hash = grants.content_hash AND \
+         CAST(task_revisions.provenance AS TEXT) NOT LIKE '%' || CAST(approvals.reviewer_id AS TEXT) || '%')",
+        "a quorum of nobody who had no hand in it",
+    ),
+    (
+        "(SELECT task_id FROM grants WHERE voided_at IS NULL GROUP BY task_id HAVING count(*) > 1) AS twice",
+        "two Grants for one task",
+    ),
+];
+
+/// Whatever stands as approved was approved.
+pub(crate) async fn assert_every_yes_was_said(backdoor: &Backdoor, after: &str) {
+    for (rows, meaning) in WRONG {
+        assert_eq!(backdoor.count(rows).await, 0, "{after}: {meaning}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_reviewers_yes_approves() {
+    on_each_engine(async |hub| {
+        let mut world = World::new(&hub).await;
+        let mut came = Vec::new();
+        for column in [Column::Agent, Column::Author, Column::Reviewer, Column::Admin, Column::Instance] {
+            let visitor = world.visitor(column).clone();
+            for door in DOORS.iter().filter(|door| !door.is_read()) {
+                let call = world.call(door).await;
+                let before = world.backdoor.count(YES).await;
+                let answer = send(visitor.ask(call)).await;
+                assert!(answer.status.as_u16() < 500, "{door}: {}", answer.text());
+                let more = world.backdoor.count(YES).await > before;
+                let way = door.to_string();
+                assert!(
+                    !more || ASKED.contains(&way.as_str()),
+                    "{} approved something by {door}",
+                    visitor.name
+                );
+                if more {
+                    came.push(way);
+                }
+                world.things.used_up();
+            }
+        }
+        assert_every_yes_was_said(&world.backdoor, "every door").await;
+        came.sort();
+        came.dedup();
+        assert_eq!(came, ASKED, "the doors that may are seen to");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_a_policy_lets_it_pass_handing_in_approves_and_nothing_else() {
+    on_each_engine(async |hub| {
+        let mut world = World::new(&hub).await;
+        let on = json!({"feature:auto_approve_low_risk": "enabled"});
+        expect(hub.admin("PATCH", "/api/v1/settings").json(&on), 200).await;
+        let body = json!({"name": "small", "required_roles": ["reviewer", "admin"], "auto_approve_if": {
+            "risk_below": 100, "author_has_role": ["author", "admin"], "resources_in_scope": ["db:*"]}});
+        expect(hub.admin("POST", "/api/v1/policies").json(&body), 201).await;
+        let owner = world.visitor(Column::Instance).clone();
+        let config = json!({"type": "t", "description": "d", "resources": [{"type": "db", "id": "x"}]});
+        let draft = |description: &str| {
+            let mut config = config.clone();
+            config["description"] = description.into();
+            json!({"config": config})
+        };
+        // Handed in with its making, and on its own.
+        let mut both = draft("at once");
+        both["submit"] = true.into();
+        let made = expect(owner.ask(hub.request("POST", "/api/v1/tasks").json(&both)), 201).await.json();
+        assert_eq!(made["state"], "APPROVED", "{made}");
+        let made =
+            expect(owner.ask(hub.request("POST", "/api/v1/tasks").json(&draft("later"))), 201).await.json();
+        assert_eq!(made["state"], "DRAFT", "{made}");
+        let submit = format!("/api/v1/tasks/{}/submit", made["id"].as_str().unwrap());
+        let made = expect(owner.ask(hub.request("POST", &submit)), 202).await.json();
+        assert_eq!((&made["state"], &made["review"]["resolution"]), (&json!("APPROVED"), &json!("auto")));
+        for door in DOORS.iter().filter(|door| !door.is_read()) {
+            let call = world.call(door).await;
+            let before = world.backdoor.count(YES).await;
+            send(owner.ask(call)).await;
+            let more = world.backdoor.count(YES).await > before;
+            let way = door.to_string();
+            assert!(!more || ASKED.iter().chain(BY_ITSELF).any(|may| *may == way), "approved by {door}");
+            world.things.used_up();
+        }
+        assert_every_yes_was_said(&world.backdoor, "every door, with a lenient policy").await;
+    })
+    .await;
+}
