@@ -106,6 +106,20 @@ pub fn plain(text: &str) -> String {
     shown
 }
 
+/// The same JSON with everything that is hidden as an escape: programs read what they did before, and people see it.
+#[must_use]
+pub fn visible_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for character in json.chars() {
+        // JSON itself escapes the controls below U+0020, and nothing outside of its strings is hidden.
+        match character.is_control() && !character.is_ascii_whitespace() || is_hidden(character) {
+            true => escape(&mut shown, character),
+            false => shown.push(character),
+        }
+    }
+    shown
+}
+
 fn write_value(out: &mut Rendering, pointer: &mut String, value: &Value, depth: usize) {
     match value {
         Value::String(text) => {
@@ -225,6 +239,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn json_stays_what_it_is_when_it_is_made_visible() {
+        let value = serde_json::json!({"a\u{202e}": ["\u{e0041}x\u{7f}\u{85}\n\t", "é\\"]});
+        let shown = visible_json(&value.to_string());
+        assert_eq!(shown, r#"{"a\u202e":["\udb40\udc41x\u007f\u0085\n\t","é\\"]}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
 
     #[test]
     fn it_reads_like_json() {

@@ -1,16 +1,18 @@
 //! One act of a caller: what the units of most use cases need.
 
 use domain::accounts::Account;
-use domain::audit::AuditEntry;
+use domain::audit::{AuditEntry, Chain};
 use domain::events::EventDraft;
 use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
 use domain::{Id, Timestamp};
-use records::{Tx, events};
+use records::{Tx, accounts, events};
 use serde_json::{Map, Value};
 
+use crate::caller::plain_entry;
 use crate::identity::authenticate::{confirm, reread};
+use crate::identity::bootstrap::SYSTEM_EMAIL;
 use crate::identity::credential::Credential;
 use crate::identity::founding::Maker;
 use crate::{Caller, Hub, HubError, audit};
@@ -80,7 +82,43 @@ impl<T> Act<T> {
         subject: Subject,
         payload: Value,
     ) -> Result<(), HubError> {
-        let event = EventDraft {
+        announce(tx, self, event_type, subject, payload).await
+    }
+}
+
+/// Something that is done to an organization's things: by a caller, or by the hub itself.
+pub(crate) trait Deed {
+    /// Where rules, ids and settings are.
+    fn hub(&self) -> &Hub;
+    /// When.
+    fn now(&self) -> Timestamp;
+    /// Where it happens.
+    fn org(&self) -> Id<Organization>;
+    /// An audit row of it.
+    fn entry(&self, action: &str, subject: Subject) -> AuditEntry;
+    /// An event that tells of it.
+    fn event(&self, event_type: &str, subject: Subject, payload: Value) -> EventDraft;
+}
+
+impl<T> Deed for Act<T> {
+    fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn org(&self) -> Id<Organization> {
+        self.org()
+    }
+
+    fn entry(&self, action: &str, subject: Subject) -> AuditEntry {
+        self.entry(action, subject)
+    }
+
+    fn event(&self, event_type: &str, subject: Subject, payload: Value) -> EventDraft {
+        EventDraft {
             id: self.hub.ids.id(),
             org: Some(self.org()),
             event_type: event_type.to_owned(),
@@ -89,9 +127,76 @@ impl<T> Act<T> {
             source: self.caller.origin.service.to_string(),
             subject,
             payload,
-        };
-        Ok(events::append(tx, &event).await?)
+        }
     }
+}
+
+/// What the hub does by its own rules, when nobody asks.
+pub(crate) struct ByItself {
+    hub: Hub,
+    org: Id<Organization>,
+    system: Id<Account>,
+    now: Timestamp,
+}
+
+/// Where what the hub does by itself comes from.
+const BY_ITSELF: &str = "system";
+
+impl ByItself {
+    /// The hub, about to do something in this organization.
+    pub(crate) async fn new(
+        tx: &mut Tx,
+        hub: &Hub,
+        org: Id<Organization>,
+        now: Timestamp,
+    ) -> Result<Self, HubError> {
+        let system = accounts::by_email(tx, SYSTEM_EMAIL).await?;
+        let system = system.ok_or(HubError::NotFound("account of the hub itself"))?;
+        Ok(Self { hub: hub.clone(), org, system: system.id, now })
+    }
+}
+
+impl Deed for ByItself {
+    fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn org(&self) -> Id<Organization> {
+        self.org
+    }
+
+    fn entry(&self, action: &str, subject: Subject) -> AuditEntry {
+        let said = (action, subject, BY_ITSELF);
+        plain_entry(self.hub.ids.id(), Chain::Organization(self.org), self.system, said, self.now)
+    }
+
+    fn event(&self, event_type: &str, subject: Subject, payload: Value) -> EventDraft {
+        EventDraft {
+            id: self.hub.ids.id(),
+            org: Some(self.org),
+            event_type: event_type.to_owned(),
+            occurred_at: self.now,
+            actor: None,
+            source: BY_ITSELF.into(),
+            subject,
+            payload,
+        }
+    }
+}
+
+/// Tells those who follow the log of a deed.
+pub(crate) async fn announce(
+    tx: &mut Tx,
+    deed: &impl Deed,
+    event_type: &str,
+    subject: Subject,
+    payload: Value,
+) -> Result<(), HubError> {
+    Ok(events::append(tx, &deed.event(event_type, subject, payload)).await?)
 }
 
 /// The members of an object that differ, each with what it was and what it is.

@@ -1,13 +1,13 @@
 //! Grants: what the gate takes attempts from.
 
-use domain::Id;
 use domain::grants::{Basis, Grant, PolicyVersion};
 use domain::organizations::Organization;
 use domain::tasks::Task;
+use domain::{Id, Timestamp};
 use serde_json::{Value as Json, json};
 
 use crate::row::{Cell, Col};
-use crate::{Result, Tx, args, row, statement, text_column};
+use crate::{Db, Result, Tx, args, row, statement, text_column};
 
 text_column!(Basis);
 row!(Grant {
@@ -43,6 +43,20 @@ statement!(
     UPDATE = "UPDATE grants SET attempts_started = $1, voided_at = $2, updated_at = $3 \
               WHERE org_id = $4 AND id = $5 AND voided_at IS NULL"
 );
+statement!(
+    STALE: OfTask = "SELECT org_id, task_id FROM grants WHERE voided_at IS NULL AND attempts_started = 0 AND \
+                     valid_until <= $1 ORDER BY valid_until LIMIT $2"
+);
+
+/// Whose Grant it is.
+#[derive(Clone, Copy, Debug)]
+pub struct OfTask {
+    /// Of which organization.
+    pub org_id: Id<Organization>,
+    /// Of which task.
+    pub task_id: Id<Task>,
+}
+row!(OfTask { org_id, task_id });
 
 /// A JSON list of `{policy_id, version}`.
 impl Col for Vec<PolicyVersion> {
@@ -83,6 +97,11 @@ pub async fn insert(tx: &mut Tx, grant: &Grant) -> Result<()> {
 /// The Grant of the task that was not taken back, for a unit that is about to use it or take it back.
 pub async fn standing_locked(tx: &mut Tx, org: Id<Organization>, task: Id<Task>) -> Result<Option<Grant>> {
     tx.opt(&STANDING_LOCKED, args![org, task]).await
+}
+
+/// Grants of all organizations that were never used and are too old to be, the oldest first.
+pub async fn stale(db: &Db, now: Timestamp, limit: i64) -> Result<Vec<OfTask>> {
+    db.all(&STALE, args![now, limit]).await
 }
 
 /// Notes that an attempt began, or that the Grant was taken back.

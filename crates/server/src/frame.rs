@@ -10,6 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
+use domain::rendering::visible_json;
 use domain::secrets::SecretKind;
 use wire::Code;
 
@@ -135,12 +136,32 @@ fn trace_id(headers: &HeaderMap) -> Option<&str> {
 fn render(response: &mut Response<Body>, mut problem: Problem, path: &str, id: &HeaderValue) {
     problem.body.instance = path.to_owned();
     problem.body.request_id = id.to_str().unwrap_or_default().to_owned();
-    let json = serde_json::to_vec(&problem.body).unwrap_or_default();
+    problem.body.detail = shortened(&problem.body.detail);
+    for error in &mut problem.body.errors {
+        error.detail = shortened(&error.detail);
+    }
+    // People read problems in logs and terminals, and some repeat a part of what was sent.
+    let json = visible_json(&serde_json::to_string(&problem.body).unwrap_or_default());
     *response.body_mut() = Body::from(json);
     // The router has counted the empty body a problem travels with.
     response.headers_mut().remove(CONTENT_LENGTH);
     response.headers_mut().extend(problem.headers);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+}
+
+/// The longest detail, in characters; what some say of the input repeats it.
+const DETAIL_CHARS_MAX: usize = 600;
+
+/// A detail without its middle if it is too long: it begins with what is wrong, and ends with what would be right.
+fn shortened(detail: &str) -> String {
+    let count = detail.chars().count();
+    if count <= DETAIL_CHARS_MAX {
+        return detail.to_owned();
+    }
+    let half = DETAIL_CHARS_MAX / 2;
+    let begin: String = detail.chars().take(half).collect();
+    let end: String = detail.chars().skip(count - half).collect();
+    format!("{begin} … {end}")
 }
 
 fn finish_headers(headers: &mut HeaderMap, id: HeaderValue) {

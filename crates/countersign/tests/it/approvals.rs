@@ -81,7 +81,7 @@ async fn reviews(kind: Kind) {
         "{explained}"
     );
     let simulated = ada.run(&["task", "create", "--type", "t", "--description", "d", "--simulate"]).done();
-    assert_eq!(value(&simulated, "would ask"), "rob@example.org for default");
+    assert!(simulated.contains("would ask  rob@example.org for default\n"), "{simulated}");
     let explained = rob.run(&["policy", "explain", &task]).done();
     assert!(
         explained.contains("because no other policy") && explained.contains("asked      rob@"),

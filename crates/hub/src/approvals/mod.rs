@@ -20,7 +20,7 @@ pub use stats::{Stats, stats};
 pub use vote::{Vote, vote};
 
 use crate::HubError;
-use crate::act::Act;
+use crate::act::{self, Deed};
 
 const MISSING: HubError = HubError::NotFound("approval");
 
@@ -40,9 +40,9 @@ pub(crate) fn subject(approval: &Approval) -> Subject {
 }
 
 /// Tells of a request: ids, states and hashes.
-pub(crate) async fn announce<T>(
+pub(crate) async fn announce(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     event_type: &str,
     approval: &Approval,
 ) -> Result<(), HubError> {
@@ -52,5 +52,5 @@ pub(crate) async fn announce<T>(
         "priority": approval.priority.as_str(), "content_hash": approval.content_hash.to_string(),
         "due_at": approval.due_at.map(|at| at.to_string()),
     });
-    act.announce(tx, event_type, subject(approval), payload).await
+    act::announce(tx, act, event_type, subject(approval), payload).await
 }

@@ -11,12 +11,12 @@ use records::{Tx, approvals, grants, reviews, tasks};
 use serde_json::{Map, Value};
 
 use super::plan::{Matter, Plan, plan};
-use crate::act::Act;
+use crate::act::Deed;
 use crate::tasks::{announce, announce_move, record, refused};
 use crate::{HubError, settings};
 
 /// Begins a review. Gives the task as it is then: REVIEWING, or APPROVED where nobody needs to be asked.
-pub(crate) async fn begin<T>(tx: &mut Tx, act: &Act<T>, matter: Matter<'_>) -> Result<Task, HubError> {
+pub(crate) async fn begin(tx: &mut Tx, act: &impl Deed, matter: Matter<'_>) -> Result<Task, HubError> {
     let settings = settings::load(tx, act.org()).await?;
     let plan = plan(tx, act, &matter, &settings).await?;
     if plan.passes() {
@@ -35,22 +35,22 @@ pub(crate) async fn begin<T>(tx: &mut Tx, act: &Act<T>, matter: Matter<'_>) -> R
 }
 
 /// Writes a request, and tells of it.
-pub(crate) async fn ask<T>(tx: &mut Tx, act: &Act<T>, approval: &Approval) -> Result<(), HubError> {
+pub(crate) async fn ask(tx: &mut Tx, act: &impl Deed, approval: &Approval) -> Result<(), HubError> {
     approvals::insert(tx, approval).await?;
     crate::approvals::announce(tx, act, "approval:requested", approval).await
 }
 
 /// Every policy lets it pass: the review begins and ends in one, and says so.
-async fn pass<T>(
+async fn pass(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     matter: &Matter<'_>,
     (plan, settings): (Plan, &Settings),
 ) -> Result<Task, HubError> {
     let why = plan.details();
     let Plan { task, review, .. } = plan;
-    let ending = Ending { resolution: Resolution::Auto, by: None, actor: Actor::HUB, at: act.now };
-    let terms = terms(act.hub.ids.id(), matter.config, settings);
+    let ending = Ending { resolution: Resolution::Auto, by: None, actor: Actor::HUB, at: act.now() };
+    let terms = terms(act.hub().ids.id(), matter.config, settings);
     let ended = end(&task, &review, ending, terms).map_err(refused)?;
     tasks::save(tx, matter.stored, &ended.task).await?;
     reviews::insert(tx, &ended.review).await?;
@@ -73,9 +73,9 @@ pub(super) fn terms(id: Id<domain::grants::Grant>, config: &TaskConfig, settings
 }
 
 /// One step of the task's life, on record and told.
-pub(crate) async fn transition<T>(
+pub(crate) async fn transition(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     action: &str,
     (from, task): (TaskState, &Task),
     details: Map<String, Value>,

@@ -9,26 +9,26 @@ use serde_json::{Map, json};
 
 use super::begin::{terms, transition};
 use super::case::reviewed;
-use crate::act::Act;
+use crate::act::{self, Deed};
 use crate::tasks::{announce, current_config, refused};
 use crate::{HubError, settings};
 
 /// Ends an open review by an answer. Gives the task as it is then.
-pub(crate) async fn finish<T>(
+pub(crate) async fn finish(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     case: &Case,
     ending: Ending,
 ) -> Result<Task, HubError> {
     let config = current_config(&reviewed(tx, &case.task, &case.review).await?)?;
-    let terms = terms(act.hub.ids.id(), &config, &settings::load(tx, act.org()).await?);
+    let terms = terms(act.hub().ids.id(), &config, &settings::load(tx, act.org()).await?);
     let ended = end(&case.task, &case.review, ending, terms).map_err(refused)?;
     write(tx, act, (&case.task, &ended)).await?;
     close_open(tx, act, case).await?;
     Ok(ended.task)
 }
 
-async fn write<T>(tx: &mut Tx, act: &Act<T>, (before, ended): (&Task, &Ended)) -> Result<(), HubError> {
+async fn write(tx: &mut Tx, act: &impl Deed, (before, ended): (&Task, &Ended)) -> Result<(), HubError> {
     tasks::save(tx, before, &ended.task).await?;
     reviews::resolve(tx, &ended.review).await?;
     if let Some(grant) = &ended.grant {
@@ -52,42 +52,42 @@ async fn write<T>(tx: &mut Tx, act: &Act<T>, (before, ended): (&Task, &Ended)) -
 }
 
 /// Whoever was asked and has not answered is told that nobody waits for them any more.
-async fn close_open<T>(tx: &mut Tx, act: &Act<T>, case: &Case) -> Result<(), HubError> {
+async fn close_open(tx: &mut Tx, act: &impl Deed, case: &Case) -> Result<(), HubError> {
     let open = case.seats.iter().map(|seat| &seat.approval);
     let open: Vec<&Approval> = open.filter(|approval| approval.status == ApprovalStatus::Pending).collect();
     // The answer that ended the review is not among them: it was written before.
-    approvals::supersede_open(tx, act.org(), case.review.id, act.now).await?;
+    approvals::supersede_open(tx, act.org(), case.review.id, act.now()).await?;
     for approval in open {
-        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now)).await?;
+        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now())).await?;
     }
     Ok(())
 }
 
 /// Voids an open review whose task was edited or cancelled: what people answered was about something else.
-pub(crate) async fn void<T>(
+pub(crate) async fn void(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     review: &Review,
     ending: Ending,
 ) -> Result<(), HubError> {
     let ending = Ending { resolution: Resolution::Superseded, ..ending };
     let requests = approvals::of_review(tx, act.org(), review.id).await?;
     reviews::resolve(tx, &review.closed(ending)).await?;
-    approvals::supersede_all(tx, act.org(), review.id, act.now).await?;
+    approvals::supersede_all(tx, act.org(), review.id, act.now()).await?;
     for approval in requests.iter().filter(|approval| approval.status.is_changeable()) {
-        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now)).await?;
+        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now())).await?;
     }
     Ok(())
 }
 
 /// Tasks that wait for one that will never be done are told (DECISIONS.md 28).
-pub(crate) async fn tell_dependents<T>(tx: &mut Tx, act: &Act<T>, dead: &Task) -> Result<(), HubError> {
+pub(crate) async fn tell_dependents(tx: &mut Tx, act: &impl Deed, dead: &Task) -> Result<(), HubError> {
     for dependent in task_dependencies::dependents(tx, act.org(), dead.id).await? {
         let payload = json!({
             "task_id": dependent.to_string(),
             "blocked_by": {"task_id": dead.id.to_string(), "state": dead.state.as_str(), "dead": true},
         });
-        act.announce(tx, "task:blocked", Subject::new("task", dependent), payload).await?;
+        act::announce(tx, act, "task:blocked", Subject::new("task", dependent), payload).await?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use records::{Tx, task_dependencies};
 use serde_json::{Map, Value, json};
 
 use super::people;
-use crate::act::Act;
+use crate::act::Deed;
 use crate::tasks::{config_value, refused, risk};
 use crate::{HubError, rules};
 
@@ -69,15 +69,15 @@ impl Plan {
 }
 
 /// What happens if the matter comes into review now.
-pub(crate) async fn plan<T>(
+pub(crate) async fn plan(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     matter: &Matter<'_>,
     settings: &Settings,
 ) -> Result<Plan, HubError> {
     let (risk, policies, auto) = judge(tx, act, matter, settings).await?;
     let risk = Risk { auto_approvable: auto.is_ok(), ..risk };
-    let opening = Opening { id: act.hub.ids.id(), policies, risk, at: act.now };
+    let opening = Opening { id: act.hub().ids.id(), policies, risk, at: act.now() };
     let (wanted, actor) = matter.by;
     let (task, review) = open(&matter.task, wanted, actor, &opening).map_err(refused)?;
     let requests = match auto.is_ok() {
@@ -89,13 +89,13 @@ pub(crate) async fn plan<T>(
 
 type Judged = (Risk, Vec<Matched>, Result<(), Vec<String>>);
 
-async fn judge<T>(
+async fn judge(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     matter: &Matter<'_>,
     settings: &Settings,
 ) -> Result<Judged, HubError> {
-    let rules = rules::load(tx, &act.hub, act.org()).await?;
+    let rules = rules::load(tx, act.hub(), act.org()).await?;
     let dependents = task_dependencies::dependents(tx, act.org(), matter.task.id).await?;
     let asked = risk::Assessed {
         config: matter.config,
@@ -103,7 +103,7 @@ async fn judge<T>(
         catalogue: rules.catalogue(),
         dependents: dependents.len(),
         thresholds: settings.risk_thresholds,
-        now: act.now,
+        now: act.now(),
     };
     let risk = risk::of(tx, act.org(), &asked).await?;
     let author = matter.task.author_id;
@@ -123,19 +123,19 @@ async fn judge<T>(
     Ok((risk, policies, auto))
 }
 
-async fn requests<T>(
+async fn requests(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     (matter, settings): (&Matter<'_>, &Settings),
     (task, review): (&Task, &Review),
 ) -> Result<Vec<Approval>, HubError> {
     let candidates = people::candidates(tx, act.org(), &review.policies).await?;
     let asked = panel(&review.policies, &candidates, &matter.revision.provenance);
     let request = |person: domain::reviews::Asked| {
-        let due_at = due(&review.policies, &person.serves, settings, act.now);
-        let id = act.hub.ids.id();
+        let due_at = due(&review.policies, &person.serves, settings, act.now());
+        let id = act.hub().ids.id();
         let request = Request { id, reviewer: person.reviewer, serves: person.serves, joined: false, due_at };
-        review.request(task, request, act.now)
+        review.request(task, request, act.now())
     };
     Ok(asked.into_iter().map(request).collect())
 }

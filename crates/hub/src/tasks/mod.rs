@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 
 pub use cancel::cancel;
 pub use change::change;
-pub(crate) use change::{config_value, current_config};
+pub(crate) use change::{config_value, current_config, current_revision};
 pub use comments::{CommentPlace, comment, get_comment, list_comments};
 pub use create::{NewTask, create};
 pub use delete::delete;
@@ -45,7 +45,7 @@ pub use submit::submit;
 pub use watch::watch;
 pub use withdraw::withdraw;
 
-use crate::act::Act;
+use crate::act::{self, Act, Deed};
 use crate::caller::lacks;
 use crate::identity::credential::Credential;
 use crate::reviews::{self, ReviewSeen};
@@ -164,9 +164,9 @@ pub(crate) fn subject(task: Id<Task>) -> Subject {
 }
 
 /// Puts on record what was done to a task, with the states it went between.
-pub(crate) async fn record<T>(
+pub(crate) async fn record(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     action: &str,
     (before, after): (Option<TaskState>, &Task),
     details: Map<String, Value>,
@@ -181,9 +181,9 @@ pub(crate) async fn record<T>(
 }
 
 /// Tells of a task: ids, states and hashes.
-pub(crate) async fn announce<T>(
+pub(crate) async fn announce(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     event_type: &str,
     task: &Task,
 ) -> Result<(), HubError> {
@@ -192,20 +192,20 @@ pub(crate) async fn announce<T>(
         "author_id": task.author_id.to_string(), "state": task.state.as_str(), "status": task.status.as_str(),
         "revision": task.revision, "content_hash": task.content_hash.to_string(), "version": task.version,
     });
-    act.announce(tx, event_type, subject(task.id), payload).await
+    act::announce(tx, act, event_type, subject(task.id), payload).await
 }
 
 /// Tells that a task is in another state (TASK-38).
-pub(crate) async fn announce_move<T>(
+pub(crate) async fn announce_move(
     tx: &mut Tx,
-    act: &Act<T>,
+    act: &impl Deed,
     (from, task): (TaskState, &Task),
 ) -> Result<(), HubError> {
     if from == task.state {
         return Ok(());
     }
     let payload = json!({"task_id": task.id.to_string(), "from": from.as_str(), "to": task.state.as_str()});
-    act.announce(tx, "task:state_changed", subject(task.id), payload).await
+    act::announce(tx, act, "task:state_changed", subject(task.id), payload).await
 }
 
 /// What is decided about a task, for the audit; what it does stands in its revisions.

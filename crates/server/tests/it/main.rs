@@ -20,6 +20,7 @@ mod exactness;
 mod forms;
 mod frame;
 mod health;
+mod hostile_text;
 mod idempotency;
 mod in_flight;
 mod knock;

@@ -9,6 +9,7 @@ use crate::support::{all_items, expect, get, id};
 mod passing;
 mod races;
 mod simulation;
+mod validity;
 mod votes;
 
 /// A member with these roles, who minted a key of their own: what an admin minted counts as that admin.
