@@ -2,7 +2,7 @@
 //!
 //! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
 //! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
-//!   each; [`crowd`] is those of a hub with very many accounts and keys.
+//!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
 //! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
 //!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
@@ -32,6 +32,7 @@ mod me;
 mod programs;
 mod records_postgres;
 mod records_sqlite;
+mod review;
 mod start;
 mod turns;
 
@@ -61,6 +62,9 @@ struct Arguments {
     /// Accounts of the crowd, each with ten keys; fewer is for trying out the measurement, not for figures
     #[arg(long, env = "COUNTERSIGN_BENCH_PEOPLE", default_value_t = 100_000)]
     people: u64,
+    /// Finished tasks of the hub that has seen many; fewer is for trying out the measurement, not for figures
+    #[arg(long, env = "COUNTERSIGN_BENCH_TASKS", default_value_t = 1_000_000)]
+    tasks: u64,
     /// Serve the JSON echo that others are compared with, until killed
     #[arg(long, hide = true)]
     echo_server: bool,
@@ -75,6 +79,7 @@ enum Name {
     Authentication,
     CrowdSqlite,
     CrowdPostgres,
+    Review,
 }
 
 /// What every measurement is given.
@@ -84,6 +89,8 @@ pub(crate) struct Bench {
     duration: Duration,
     /// Accounts of the crowd.
     people: u64,
+    /// Finished tasks of a hub that has seen many.
+    tasks: u64,
     /// On the disk that the calibration looked at; everything in it goes with the run.
     scratch: tempfile::TempDir,
 }
@@ -104,6 +111,7 @@ fn main() -> Result<()> {
         runtime,
         duration: Duration::from_secs_f64(arguments.seconds),
         people: arguments.people,
+        tasks: arguments.tasks,
         scratch: tempfile::Builder::new().prefix("countersign-bench-").tempdir()?,
     };
     let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
@@ -133,6 +141,7 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::Authentication => authentication::measure(bench),
         Name::CrowdSqlite => crowd::measure(bench, Engine::Sqlite),
         Name::CrowdPostgres => crowd::measure(bench, Engine::Postgres),
+        Name::Review => review::measure(bench),
     }
     .with_context(|| format!("measuring {named}"))
 }

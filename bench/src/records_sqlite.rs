@@ -48,7 +48,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// Runs on a copy of the file: none may find what another has left.
-fn on_copy(bench: &Bench, template: &Path, run: impl FnOnce(&Path) -> Result<Run>) -> Result<Run> {
+pub(crate) fn on_copy(bench: &Bench, template: &Path, run: impl FnOnce(&Path) -> Result<Run>) -> Result<Run> {
     let directory = tempfile::tempdir_in(bench.scratch())?;
     let file = directory.path().join("copy.sqlite");
     std::fs::copy(template, &file)?;
@@ -57,7 +57,7 @@ fn on_copy(bench: &Bench, template: &Path, run: impl FnOnce(&Path) -> Result<Run
     run(&file)
 }
 
-fn through_records(bench: &Bench, file: &Path) -> Result<Run> {
+pub(crate) fn through_records(bench: &Bench, file: &Path) -> Result<Run> {
     let db = Db::open_sqlite(file)?;
     let run = bench.runtime.block_on(drive(&ThroughRecords(db.clone()), bench.duration));
     bench.runtime.block_on(db.close());

@@ -80,6 +80,7 @@ mod tests {
             runtime: tokio::runtime::Builder::new_current_thread().build().unwrap(),
             duration: Duration::from_secs(3),
             people: 0,
+            tasks: 0,
             scratch: tempfile::tempdir().unwrap(),
         }
     }

@@ -1,6 +1,7 @@
 //! Rules about the tree that no compiler checks. Each rule returns the problems it sees.
 
 mod arrows;
+mod lessons;
 mod one_place;
 mod text;
 
@@ -23,6 +24,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     }
     problems.extend(text::check_long_files(&files));
     problems.extend(one_place::check(&files));
+    problems.extend(lessons::check(&files));
     if let Some(architecture) = files.iter().find(|file| file.path == "ARCHITECTURE.md") {
         problems.extend(arrows::check_architecture(&architecture.text));
     }

@@ -10,7 +10,7 @@ use domain::{Id, Timestamp};
 use records::{Tx, accounts, events};
 use serde_json::{Map, Value};
 
-use crate::caller::plain_entry;
+use crate::caller::{lacks, plain_entry};
 use crate::identity::authenticate::{confirm, reread};
 use crate::identity::bootstrap::SYSTEM_EMAIL;
 use crate::identity::credential::Credential;
@@ -59,6 +59,19 @@ impl<T> Act<T> {
     /// Reads the caller again, whatever it may do; see [`reread`].
     pub(crate) async fn reread(&self, tx: &mut Tx) -> Result<Credential, HubError> {
         reread(tx, &self.caller, self.now).await
+    }
+
+    /// Reads the caller again, and refuses one who lost this capability.
+    pub(crate) async fn reread_with(
+        &self,
+        tx: &mut Tx,
+        capability: Capability,
+    ) -> Result<Credential, HubError> {
+        let current = self.reread(tx).await?;
+        if current.capabilities().contains(capability) {
+            return Ok(current);
+        }
+        Err(lacks(capability))
     }
 
     /// Puts it on record.

@@ -59,7 +59,7 @@ pub use error::HubError;
 // The server names these in its one match of errors; it does not depend on the records.
 pub use records::Error as RecordsError;
 pub use records::agents::Filter as AgentFilter;
-pub use records::approvals::{After as ApprovalPlace, Filter as ApprovalFilter};
+pub use records::approvals::{Filter as ApprovalFilter, Order as ApprovalOrder};
 pub use records::audit::checks::AuditCheck;
 pub use records::audit::rows::Filter as AuditFilter;
 pub use records::member_names::{After as MemberPlace, Wanted as WantedMembers};

@@ -141,6 +141,14 @@ statement!(
                         then "ORDER BY queue_rank, queue_due, id LIMIT ?"
 );
 statement!(
+    LIST_BY_AGE: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
+                        updated_at FROM approvals WHERE org_id = $1"
+                        and ["reviewer_id = ?", "status = ?", "status = 'PENDING'", "task_id = ?", "id > ?"]
+                        then "ORDER BY id LIMIT ?"
+);
+statement!(
     UPDATE = "UPDATE approvals SET status = $1, acknowledged_at = $2, responded_at = $3, response_action = $4, \
               response_reason = $5, reviewed_by = $6, behind = $7, updated_at = $8 WHERE org_id = $9 AND id = $10"
 );
@@ -206,6 +214,21 @@ pub async fn answered_since(
 /// A place in the queue.
 pub type After = (i64, Timestamp, Id<Approval>);
 
+/// In which order, and behind which place in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// What should be answered first.
+    Queue(Option<After>),
+    /// The oldest first. The queue tells the score, which not everybody may know.
+    Age(Option<Id<Approval>>),
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self::Queue(None)
+    }
+}
+
 /// Which requests.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -215,8 +238,8 @@ pub struct Filter {
     pub status: Option<ApprovalStatus>,
     /// Only those about this task.
     pub task: Option<Id<Task>>,
-    /// Only those behind this place in the queue.
-    pub after: Option<After>,
+    /// In which order.
+    pub order: Order,
 }
 
 /// Where the request stands in the queue.
@@ -260,25 +283,33 @@ pub async fn of_review(tx: &mut Tx, org: Id<Organization>, review: Id<Review>) -
     Ok(tx.all(&OF_REVIEW, args![org, review]).await?.into_iter().map(Into::into).collect())
 }
 
-/// Requests in the order of the queue.
+/// Requests, in the order that is asked for.
 pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<Approval>> {
-    let mut search = LIST.with(args![org]);
+    let text = match filter.order {
+        Order::Queue(_) => &LIST,
+        Order::Age(_) => &LIST_BY_AGE,
+    };
+    let mut search = text.with(args![org]);
     if let Some(reviewer) = filter.reviewer {
-        LIST.and(&mut search, "reviewer_id = ?", args![reviewer]);
+        text.and(&mut search, "reviewer_id = ?", args![reviewer]);
     }
     match filter.status {
         // As a word in the text, the planner sees that the index of open requests holds all of them.
-        Some(ApprovalStatus::Pending) => LIST.and(&mut search, "status = 'PENDING'", args![]),
-        Some(status) => LIST.and(&mut search, "status = ?", args![status.as_str()]),
+        Some(ApprovalStatus::Pending) => text.and(&mut search, "status = 'PENDING'", args![]),
+        Some(status) => text.and(&mut search, "status = ?", args![status.as_str()]),
         None => (),
     }
     if let Some(task) = filter.task {
-        LIST.and(&mut search, "task_id = ?", args![task]);
+        text.and(&mut search, "task_id = ?", args![task]);
     }
-    if let Some((rank, due, id)) = filter.after {
-        LIST.and(&mut search, "(queue_rank, queue_due, id) > (?, ?, ?)", args![rank, due, id]);
+    match filter.order {
+        Order::Queue(Some((rank, due, id))) => {
+            text.and(&mut search, "(queue_rank, queue_due, id) > (?, ?, ?)", args![rank, due, id]);
+        }
+        Order::Age(Some(id)) => text.and(&mut search, "id > ?", args![id]),
+        Order::Queue(None) | Order::Age(None) => (),
     }
-    let found = tx.found(&LIST.finish(search, &[Value::from(limit)])).await?;
+    let found = tx.found(&text.finish(search, &[Value::from(limit)])).await?;
     Ok(found.into_iter().map(Into::into).collect())
 }
 

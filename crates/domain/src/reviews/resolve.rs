@@ -62,7 +62,7 @@ pub fn end(task: &Task, review: &Review, ending: Ending, terms: Terms) -> Result
         approved_at: grant.as_ref().map(|_| ending.at).or(task.approved_at),
         ..task.moved(state, ending.at)
     };
-    Ok(Ended { task, review: review.closed(ending), grant })
+    Ok(Ended { task, review: review.closed(ending.resolution, ending.by, ending.at), grant })
 }
 
 /// Takes a yes back: the Grant is void and the task rejected.
@@ -71,10 +71,9 @@ pub fn end(task: &Task, review: &Review, ending: Ending, terms: Terms) -> Result
 /// The task is not approved, or not by them.
 pub fn withdraw(task: &Task, review: &Review, grant: &Grant, ending: Ending) -> Result<Ended, MoveRefusal> {
     let state = next(task.state, Move::Withdraw, ending.actor)?;
-    let ending = Ending { resolution: Resolution::Withdrawn, ..ending };
     Ok(Ended {
         task: task.moved(state, ending.at),
-        review: review.closed(ending),
+        review: review.closed(Resolution::Withdrawn, ending.by, ending.at),
         grant: Some(grant.voided(ending.at)),
     })
 }
@@ -82,13 +81,8 @@ pub fn withdraw(task: &Task, review: &Review, grant: &Grant, ending: Ending) -> 
 impl Review {
     /// The review, over.
     #[must_use]
-    pub fn closed(&self, ending: Ending) -> Self {
-        Self {
-            resolution: Some(ending.resolution),
-            resolved_at: Some(ending.at),
-            resolved_by: ending.by,
-            ..self.clone()
-        }
+    pub fn closed(&self, resolution: Resolution, by: Option<Id<Account>>, at: Timestamp) -> Self {
+        Self { resolution: Some(resolution), resolved_at: Some(at), resolved_by: by, ..self.clone() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use domain::Id;
 use domain::accounts::{Account, AccountStatus};
-use domain::agents::{Answerer, OWNERS_MAX};
+use domain::agents::{Agent, Answerer, OWNERS_MAX};
 use domain::organizations::Organization;
 use records::{Tx, accounts, agents, members};
 
@@ -25,6 +25,18 @@ pub(crate) async fn line(
         let is_retired = agent.as_ref().is_some_and(|agent| agent.deactivated_at.is_some());
         line.push(Answerer { id, may_act: is_active && is_member && !is_retired });
         next = agent.map(|agent| agent.owner_id);
+    }
+    Ok(line)
+}
+
+/// The same line as ids, only looked at: whoever counts votes holds those who gave them.
+pub(crate) async fn ids(tx: &mut Tx, agent: &Agent) -> Result<Vec<Id<Account>>, HubError> {
+    let mut line = vec![agent.owner_id];
+    while let Some(last) = line.last().copied().filter(|_| line.len() <= OWNERS_MAX) {
+        match agents::get(tx, agent.org_id, last).await? {
+            Some(next) => line.push(next.owner_id),
+            None => break,
+        }
     }
     Ok(line)
 }

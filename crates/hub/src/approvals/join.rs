@@ -32,10 +32,7 @@ pub async fn join(
 
 async fn unit(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<Seen, HubError> {
     let task = tasks::get_locked(tx, act.org(), act.input).await?.ok_or(MISSING)?;
-    let current = act.reread(tx).await?;
-    if !current.capabilities().contains(Capability::ApprovalsDecide) {
-        return Err(crate::caller::lacks(Capability::ApprovalsDecide));
-    }
+    let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     require(&current, &task, Move::JoinReview)?;
     let review = of_task(tx, &task).await?.ok_or(MISSING)?;
     let case = load(tx, task.clone(), review, false).await?;

@@ -6,7 +6,7 @@ use domain::Id;
 use domain::accounts::Account;
 use domain::approvals::Approval;
 use domain::permissions::Capability;
-use records::approvals::{self, Filter};
+use records::approvals::{self, Filter, Order};
 use records::{Tx, accounts};
 
 use super::{MISSING, Seen};
@@ -27,9 +27,17 @@ pub async fn get(hub: &Hub, caller: &Caller, id: Id<Approval>) -> Result<Seen, H
         .await
 }
 
-/// Requests in the order of the queue.
+/// Requests in the order of the queue. Agents see them by age: places in the queue are made of the score.
 pub async fn list(hub: &Hub, caller: &Caller, filter: Filter, limit: i64) -> Result<Vec<Seen>, HubError> {
     caller.require(Capability::ApprovalsRead)?;
+    let order = match filter.order {
+        Order::Queue(None) if caller.credential.agent.is_some() => Order::Age(None),
+        Order::Queue(Some(_)) if caller.credential.agent.is_some() => {
+            return Err(HubError::field("/cursor", "not of this list"));
+        }
+        order => order,
+    };
+    let filter = Filter { order, ..filter };
     let input = (caller.clone(), filter, limit);
     hub.records.read(input, |tx, (caller, filter, limit)| Box::pin(found(tx, caller, filter, *limit))).await
 }

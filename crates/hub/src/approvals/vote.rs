@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 use super::list::seen;
 use super::{MISSING, Seen, announce, subject};
 use crate::act::Act;
-use crate::caller::lacks;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{finish, load};
 use crate::tasks::behind;
@@ -48,10 +47,7 @@ async fn unit(tx: &mut Tx, act: &Act<Vote>) -> Result<Seen, HubError> {
     let vote = &act.input;
     let request = approvals::get(tx, act.org(), vote.approval_id).await?.ok_or(MISSING)?;
     let task = tasks::get_locked(tx, act.org(), request.task_id).await?.ok_or(MISSING)?;
-    let current = act.reread(tx).await?;
-    if !current.capabilities().contains(Capability::ApprovalsDecide) {
-        return Err(lacks(Capability::ApprovalsDecide));
-    }
+    let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     let review = reviews::get(tx, act.org(), request.review_id).await?.ok_or(MISSING)?;
     let mut case = load(tx, task, review, true).await?;
     let ballot = Ballot {

@@ -1,5 +1,7 @@
 //! Ending a review: what follows is written in the unit of whoever ended it.
 
+use domain::Id;
+use domain::accounts::Account;
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::reviews::{Case, Ended, Ending, Resolution, Review, end};
 use domain::subject::Subject;
@@ -68,11 +70,10 @@ pub(crate) async fn void(
     tx: &mut Tx,
     act: &impl Deed,
     review: &Review,
-    ending: Ending,
+    by: Id<Account>,
 ) -> Result<(), HubError> {
-    let ending = Ending { resolution: Resolution::Superseded, ..ending };
     let requests = approvals::of_review(tx, act.org(), review.id).await?;
-    reviews::resolve(tx, &review.closed(ending)).await?;
+    reviews::resolve(tx, &review.closed(Resolution::Superseded, Some(by), act.now())).await?;
     approvals::supersede_all(tx, act.org(), review.id, act.now()).await?;
     for approval in requests.iter().filter(|approval| approval.status.is_changeable()) {
         crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now())).await?;

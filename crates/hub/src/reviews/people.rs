@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::Id;
 use domain::accounts::{AccessLevel, Account};
-use domain::agents::{Agent, OWNERS_MAX};
 use domain::members::HeldRole;
 use domain::organizations::Organization;
 use domain::policies::{Candidate, Matched};
@@ -14,6 +13,7 @@ use records::reviewers::{self, Standing};
 use records::{Tx, agents};
 
 use crate::HubError;
+use crate::agents::owners;
 
 /// How many holders of one role are looked at; a review asks fewer.
 const HOLDERS_MAX: i64 = 1000;
@@ -88,7 +88,7 @@ async fn joined(
             AccessLevel::Admin | AccessLevel::User => None,
         };
         let owners = match &agent {
-            Some(agent) => owners(tx, agent).await?,
+            Some(agent) => owners::ids(tx, agent).await?,
             None => Vec::new(),
         };
         people.insert(
@@ -105,16 +105,4 @@ async fn joined(
         );
     }
     Ok(people)
-}
-
-/// Who answers for an agent, and for whoever answers for it.
-async fn owners(tx: &mut Tx, agent: &Agent) -> Result<Vec<Id<Account>>, HubError> {
-    let mut line = vec![agent.owner_id];
-    while let Some(last) = line.last().copied().filter(|_| line.len() <= OWNERS_MAX) {
-        match agents::get(tx, agent.org_id, last).await? {
-            Some(next) => line.push(next.owner_id),
-            None => break,
-        }
-    }
-    Ok(line)
 }

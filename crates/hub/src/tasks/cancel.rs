@@ -2,7 +2,6 @@
 
 use domain::Id;
 use domain::permissions::Capability;
-use domain::reviews::{Ending, Resolution};
 use domain::tasks::Task;
 use records::{Tx, grants, tasks};
 use serde_json::Map;
@@ -37,11 +36,9 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let who = actor(&current, &before);
     let after = before.cancelled(who, act.now).map_err(refused)?;
     tasks::save(tx, &before, &after).await?;
-    let ending =
-        Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
     let open = of_task(tx, &before).await?.filter(|review| review.resolution.is_none());
     if let Some(review) = open {
-        void(tx, act, &review, ending).await?;
+        void(tx, act, &review, act.actor()).await?;
     }
     if let Some(grant) = grants::standing_locked(tx, act.org(), before.id).await? {
         grants::update(tx, &grant.voided(act.now)).await?;

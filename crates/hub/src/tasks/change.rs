@@ -4,7 +4,6 @@ use domain::Id;
 use domain::canonical::read_canonical;
 use domain::permissions::Capability;
 use domain::projects::Project;
-use domain::reviews::{Ending, Resolution};
 use domain::settings::Settings;
 use domain::tasks::dependencies::is_blocked;
 use domain::tasks::{
@@ -126,11 +125,9 @@ pub(super) async fn review_anew<T>(
     task: Task,
     who: Actor,
 ) -> Result<Task, HubError> {
-    let ending =
-        Ending { resolution: Resolution::Superseded, by: Some(act.actor()), actor: who, at: act.now };
     let open = of_task(tx, &task).await?.filter(|review| review.resolution.is_none());
     if let Some(review) = open {
-        void(tx, act, &review, ending).await?;
+        void(tx, act, &review, act.actor()).await?;
     }
     let revision = current_revision(tx, &task).await?;
     let config = current_config(&revision)?;

@@ -46,7 +46,6 @@ pub use watch::watch;
 pub use withdraw::withdraw;
 
 use crate::act::{self, Act, Deed};
-use crate::caller::lacks;
 use crate::identity::credential::Credential;
 use crate::reviews::{self, ReviewSeen};
 use crate::{Caller, HubError, audit};
@@ -138,11 +137,7 @@ pub(crate) fn actor(current: &Credential, task: &Task) -> Actor {
 
 /// The caller as it is now, if it may write tasks at all.
 pub(crate) async fn writer<T>(tx: &mut Tx, act: &Act<T>) -> Result<Credential, HubError> {
-    let current = act.reread(tx).await?;
-    if current.capabilities().contains(Capability::TasksWrite) {
-        return Ok(current);
-    }
-    Err(lacks(Capability::TasksWrite))
+    act.reread_with(tx, Capability::TasksWrite).await
 }
 
 /// Refuses a move that does not lead anywhere, or is not the caller's.

@@ -1,6 +1,6 @@
 //! What would happen to a task that was handed in now. Nothing changes.
 
-use domain::reviews::{Ending, Resolution};
+use domain::reviews::Resolution;
 use domain::risk::Risk;
 use domain::tasks::{Actor, Move, TaskState};
 use records::Tx;
@@ -50,8 +50,7 @@ async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Simulated, HubError> {
     let mut plan = plan(tx, act, &matter, &settings).await?;
     let mut state = plan.task.state;
     if plan.passes() {
-        let ending = Ending { resolution: Resolution::Auto, by: None, actor: Actor::HUB, at: act.now };
-        plan.review = plan.review.closed(ending);
+        plan.review = plan.review.closed(Resolution::Auto, None, act.now);
         state = TaskState::Approved;
     }
     let summary = plan.summary(&revision);

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::{MISSING, Seen, actor, announce, locked, refused, seen, subject};
 use crate::act::Act;
-use crate::caller::lacks;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{of_task, tell_dependents};
 use crate::{Caller, Hub, HubError, audit};
@@ -35,10 +34,7 @@ pub async fn withdraw(
 
 async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let before = locked(tx, act, act.input.id).await?;
-    let current = act.reread(tx).await?;
-    if !current.capabilities().contains(Capability::ApprovalsDecide) {
-        return Err(lacks(Capability::ApprovalsDecide));
-    }
+    let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     let review = of_task(tx, &before).await?.ok_or(MISSING)?;
     let requests = approvals::of_review(tx, act.org(), review.id).await?;
     let is_reviewer = requests
@@ -55,7 +51,9 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let ended = taken_back(&before, &review, &grant, ending).map_err(refused)?;
     tasks::save(tx, &before, &ended.task).await?;
     reviews::resolve(tx, &ended.review).await?;
-    grants::update(tx, &grant.voided(act.now)).await?;
+    if let Some(void) = &ended.grant {
+        grants::update(tx, void).await?;
+    }
     let mut entry = act.entry("approval:withdrawn", subject(before.id));
     entry.from_state = Some(before.state.as_str().to_owned());
     entry.to_state = Some(ended.task.state.as_str().to_owned());

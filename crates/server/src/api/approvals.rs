@@ -10,7 +10,7 @@ use domain::cursor::CursorKey;
 use domain::{Id, Timestamp};
 use hub::approvals::{self, Seen, Vote};
 use hub::idempotency::Answer;
-use hub::{ApprovalFilter, ApprovalPlace};
+use hub::{ApprovalFilter, ApprovalOrder};
 use wire::{
     Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve, Page, Refuse,
 };
@@ -22,7 +22,7 @@ use crate::App;
 use crate::extract::{Asked, Input, NoInput, PathId, Terms, Who};
 use crate::problem::Problem;
 
-/// Requests, those to be answered first at the top.
+/// Requests, those to be answered first at the top; for agents the oldest.
 #[utoipa::path(get, path = "/api/v1/approvals", operation_id = "list_approvals",
     tag = "approvals", params(ApprovalsQuery),
     responses((status = 200, description = "A page of requests", body = Page<Approval>),
@@ -38,27 +38,31 @@ pub(crate) async fn list(
         .filtered("reviewer", reviewer)
         .filtered("status", status.map(DomainStatus::as_str))
         .filtered("task_id", query.task_id);
-    let after = after(&list, query.cursor.as_deref())?;
-    let filter = ApprovalFilter { reviewer, status, task: query.task_id.map(Id::new), after };
+    let order = order(&list, query.cursor.as_deref())?;
+    let filter = ApprovalFilter { reviewer, status, task: query.task_id.map(Id::new), order };
     let (limit, read) = limits(query.limit);
     let found = approvals::list(&app.hub, &caller, filter, read).await?;
     Ok(Json(list.page(found, limit, place, shown)))
 }
 
-/// The place behind a row of the queue.
-pub(super) fn after(list: &List<'_>, cursor: Option<&str>) -> Result<Option<ApprovalPlace>, Problem> {
+/// The order of the list, and the place behind a row of it.
+pub(super) fn order(list: &List<'_>, cursor: Option<&str>) -> Result<ApprovalOrder, Problem> {
     match list.keys(cursor)?.as_deref() {
-        None => Ok(None),
+        None => Ok(ApprovalOrder::default()),
         Some([CursorKey::Int(rank), CursorKey::Int(due), CursorKey::Uuid(id)]) => {
-            Ok(Some((*rank, Timestamp::from_micros(*due), Id::new(*id))))
+            Ok(ApprovalOrder::Queue(Some((*rank, Timestamp::from_micros(*due), Id::new(*id)))))
         }
+        Some([CursorKey::Uuid(id)]) => Ok(ApprovalOrder::Age(Some(Id::new(*id)))),
         Some(_) => Err(Problem::field("/cursor", "not of this list")),
     }
 }
 
+/// Where a row stands in the order its reader sees.
 pub(super) fn place(seen: &Seen) -> Vec<CursorKey> {
     let (rank, due, id) = hub::approvals::place(&seen.approval);
-    vec![CursorKey::Int(rank), CursorKey::Int(due.micros()), CursorKey::Uuid(id.raw())]
+    let queue = [CursorKey::Int(rank), CursorKey::Int(due.micros())];
+    let before = queue.into_iter().filter(|_| seen.shows_score);
+    before.chain([CursorKey::Uuid(id.raw())]).collect()
 }
 
 /// How a reviewer keeps up.

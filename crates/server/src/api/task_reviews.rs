@@ -133,8 +133,8 @@ pub(crate) async fn approvals(
 ) -> Result<Json<Page<Approval>>, Problem> {
     tasks::get(&app.hub, &caller, id.id()).await?;
     let list = List::new(&caller, "task-approvals").filtered("task", Some(id.0));
-    let after = super::approvals::after(&list, query.cursor.as_deref())?;
-    let filter = ApprovalFilter { task: Some(Id::new(id.0)), after, ..ApprovalFilter::default() };
+    let order = super::approvals::order(&list, query.cursor.as_deref())?;
+    let filter = ApprovalFilter { task: Some(Id::new(id.0)), order, ..ApprovalFilter::default() };
     let (limit, read) = limits(query.limit);
     let found = hub::approvals::list(&app.hub, &caller, filter, read).await?;
     Ok(Json(list.page(found, limit, super::approvals::place, super::approvals::shown)))

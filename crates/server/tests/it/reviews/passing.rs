@@ -24,6 +24,23 @@ async fn an_agent_does_not_learn_its_score() {
         assert!(made["risk"].get("score").is_none() && made["risk"]["level"].is_string(), "{made}");
         assert_eq!(made["review"]["policies"][0]["because"], json!([]));
         assert!(made["review"]["review_hash"].is_null(), "it is made of the score too");
+        // Nor from the order of requests, nor from what stands for a place in it.
+        submitted(&hub, &key).await;
+        let urgent = json!({"config": {"type": "t", "description": "d", "priority": 100}, "submit": true});
+        expect(hub.request("POST", "/api/v1/tasks").bearer_auth(&key).json(&urgent), 201).await;
+        let scoped = json!({"name": "reads", "account_id": agent.json()["id"], "scopes": ["approvals:read"]});
+        let reads = hub.request("POST", "/api/v1/api-keys").bearer_auth(&author).json(&scoped);
+        let reads = expect(reads, 201).await.json()["key"].as_str().unwrap().to_owned();
+        testkit::watch::secret(&reads);
+        let seen = all_items(&hub, &reads, "/api/v1/approvals").await;
+        let ids: Vec<String> = seen.iter().map(id).collect();
+        assert!(ids.len() >= 3 && ids.is_sorted(), "the oldest first: {seen:?}");
+        let first = get(&hub, &reads, "/api/v1/approvals?limit=1").await;
+        let next = format!("/api/v1/approvals?limit=1&cursor={}", first["next_cursor"].as_str().unwrap());
+        assert_eq!(id(&get(&hub, &reads, &next).await["items"][0]), ids[1]);
+        let page = get(&hub, &hub.admin_key, "/api/v1/approvals?limit=1").await;
+        let queue = format!("/api/v1/approvals?limit=1&cursor={}", page["next_cursor"].as_str().unwrap());
+        expect(hub.request("GET", &queue).bearer_auth(&reads), 422).await;
         let people_see = task(&hub, &author, &made).await;
         let score = people_see["risk"]["score"].to_string();
         let because = people_see["review"]["policies"][0]["because"].to_string();

@@ -252,3 +252,19 @@ async fn a_yes_can_be_taken_back_and_a_task_given_up() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_no_ends_its_own_task_alone() {
+    on_each_engine(async |hub| {
+        let author = person(&hub, "ann", &["author"]).await;
+        let bob = person(&hub, "bob", &["reviewer"]).await;
+        let [approved, waiting, refused] =
+            [submitted(&hub, &author).await, submitted(&hub, &author).await, submitted(&hub, &author).await];
+        expect(answer(&hub, &bob, &asked(&hub, &bob, &approved).await, "approve"), 200).await;
+        expect(answer(&hub, &bob, &asked(&hub, &bob, &refused).await, "reject"), 200).await;
+        for (made, state) in [(&approved, "APPROVED"), (&waiting, "REVIEWING"), (&refused, "REJECTED")] {
+            assert_eq!(task(&hub, &author, made).await["state"], state);
+        }
+    })
+    .await;
+}
