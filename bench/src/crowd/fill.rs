@@ -9,7 +9,7 @@ use domain::organizations::{Membership, MembershipLevel, Organization};
 use domain::{Id, Timestamp};
 use hub::clock::{Clock as _, SystemClock};
 use hub::ids::{Ids as _, SystemIds};
-use records::{Tx, accounts, api_keys, member_names, members, organizations};
+use records::{Tx, accounts, api_keys, members, organizations};
 
 use super::people::{KEYS_EACH, display_name, email, secret};
 use crate::homes::Home;
@@ -52,8 +52,7 @@ async fn add(tx: &mut Tx, batch: &Batch) -> records::Result<()> {
     for person in batch.first..batch.end {
         let account = account(person, batch);
         accounts::insert(tx, &account).await?;
-        members::insert(tx, &membership(&account, batch)).await?;
-        member_names::set(tx, batch.org, &account, batch.now).await?;
+        members::insert(tx, &membership(&account, batch), &account).await?;
         for key in person * KEYS_EACH..(person + 1) * KEYS_EACH {
             let secret = secret(key);
             api_keys::insert(tx, &api_key(key, secret.prefix(), &account, batch), &secret.hash()).await?;

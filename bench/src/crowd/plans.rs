@@ -9,11 +9,11 @@ use crate::homes::Home;
 use crate::progress;
 
 /// The statement behind `GET /accounts?query=`.
-const SEARCH: &str = "records::member_names::SEARCH";
+const SEARCH: &str = "records::directory::SEARCH";
 /// What only later pages ask for, and what the limit is then called.
-const LATER_PAGE: &str = " AND (n.name, n.account_id) > ($4, $5)";
+const LATER_PAGE: &str = " AND (name, account_id) > ($5, $6)";
 
-/// Tells whoever waits by what the members' names are searched: by their primary key, and without sorting, or the
+/// Tells whoever waits by what members are searched: by their primary key, and without sorting, or the
 /// figures will be bad.
 pub(crate) async fn say(home: &Home) -> Result<()> {
     let mut background = JoinSet::new();
@@ -30,7 +30,7 @@ pub(crate) async fn say(home: &Home) -> Result<()> {
 fn of_sqlite(home: &Home) -> Result<Vec<String>> {
     let connection = rusqlite::Connection::open(home.database_file())?;
     let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", first_page()?))?;
-    let rows = explain.query_map((vec![0_u8; 16], &b"an"[..], &b"an\xff"[..], 51), |row| row.get(3))?;
+    let rows = explain.query_map((vec![0_u8; 16], &b"an"[..], &b"an\xff"[..], 2, 51), |row| row.get(3))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -39,7 +39,7 @@ async fn of_postgres(client: &Client) -> Result<Vec<String>> {
     client.batch_execute("SET plan_cache_mode = force_generic_plan").await?;
     client.batch_execute(&format!("PREPARE search AS {}", first_page()?)).await?;
     let org: String = client.query_one("SELECT id::text FROM organizations", &[]).await?.get(0);
-    let search = format!("EXECUTE search ('{org}', 'a', 'a\\377', 51)");
+    let search = format!("EXECUTE search ('{org}', 'a', 'a\\377', 1, 51)");
     let rows = client.query(&format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {search}"), &[]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
@@ -49,7 +49,7 @@ fn first_page() -> Result<String> {
     let statement = registered().find(|known| known.name == SEARCH).context("the search has another name")?;
     let (text, _) = (statement.texts)();
     let (head, tail) = text.split_once(LATER_PAGE).context("the search has another form")?;
-    Ok(format!("{head}{}", tail.replace("$6", "$4")))
+    Ok(format!("{head}{}", tail.replace("$7", "$5")))
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_search_is_the_one_the_product_runs() {
         let text = first_page().unwrap();
-        assert!(text.contains("FROM member_names") && text.ends_with("LIMIT $4"), "{text}");
-        assert!(!text.contains("$5"), "{text}");
+        assert!(text.contains("FROM directory_entries") && text.ends_with("LIMIT $5"), "{text}");
+        assert!(!text.contains("$6"), "{text}");
     }
 }

@@ -62,7 +62,7 @@ pub use records::agents::Filter as AgentFilter;
 pub use records::approvals::{Filter as ApprovalFilter, Order as ApprovalOrder};
 pub use records::audit::checks::AuditCheck;
 pub use records::audit::rows::Filter as AuditFilter;
-pub use records::member_names::{After as MemberPlace, Wanted as WantedMembers};
+pub use records::directory::{After as MemberPlace, Wanted as WantedMembers};
 pub use records::organizations::Filter as OrganizationFilter;
 pub use records::task_revisions::Listed as ListedRevision;
 pub use records::tasks::Filter as TaskFilter;

@@ -3,7 +3,7 @@
 use domain::Id;
 use domain::accounts::{AccessLevel, Account, AccountStatus};
 
-use crate::{Result, Tx, args, row, statement, text_column};
+use crate::{Result, Tx, args, directory, members, row, statement, text_column};
 
 text_column!(AccessLevel, AccountStatus);
 row!(Account {
@@ -72,11 +72,12 @@ pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {
 /// Gives an account the organization that may change its e-mail and status.
 pub async fn set_home(tx: &mut Tx, account: &Account) -> Result<()> {
     let values = args![account.home_org_id, account.updated_at, account.id];
-    tx.change_one(&SET_HOME, values, "an account").await
+    tx.change_one(&SET_HOME, values, "an account").await?;
+    directory::set_home(tx, account).await
 }
 
-/// Changes everything that can change about an account but its home.
-pub async fn update(tx: &mut Tx, account: &Account) -> Result<()> {
+/// Changes everything that can change about an account but its home; and where it is listed, how.
+pub async fn update(tx: &mut Tx, before: &Account, account: &Account) -> Result<()> {
     tx.wakes.identity = true;
     let values = args![
         &account.email,
@@ -87,7 +88,12 @@ pub async fn update(tx: &mut Tx, account: &Account) -> Result<()> {
         account.updated_at,
         account.id,
     ];
-    tx.change_one(&UPDATE, values, "an account").await
+    tx.change_one(&UPDATE, values, "an account").await?;
+    if (&before.display_name, &before.email) == (&account.display_name, &account.email) {
+        return directory::set_account(tx, account).await;
+    }
+    let memberships = members::of_account_locked(tx, account.id).await?;
+    directory::rename(tx, account, &memberships).await
 }
 
 /// The account. Accounts are not a tenant's own; the caller checks the membership.

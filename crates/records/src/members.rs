@@ -4,7 +4,7 @@ use domain::Id;
 use domain::accounts::Account;
 use domain::organizations::{Membership, MembershipLevel, Organization};
 
-use crate::{Result, Tx, args, row, statement, text_column};
+use crate::{Result, Tx, args, directory, row, statement, text_column};
 
 text_column!(MembershipLevel);
 row!(Membership { id, org_id, account_id, membership_level, manager_id, created_at, updated_at });
@@ -35,9 +35,14 @@ statement!(
     OF_ACCOUNT: Membership = "SELECT id, org_id, account_id, membership_level, manager_id, created_at, updated_at \
                        FROM organization_members WHERE account_id = $1 ORDER BY created_at, id"
 );
+// By organization, so that two units that lock them all wait for each other.
+statement!(
+    OF_ACCOUNT_LOCKED: Membership = "SELECT id, org_id, account_id, membership_level, manager_id, created_at, updated_at \
+                       FROM organization_members WHERE account_id = $1 ORDER BY org_id", lock "FOR UPDATE"
+);
 
-/// Adds a membership.
-pub async fn insert(tx: &mut Tx, membership: &Membership) -> Result<()> {
+/// Makes an account a member, whom others find from then on. Whoever calls has made or locked the account.
+pub async fn insert(tx: &mut Tx, membership: &Membership, account: &Account) -> Result<()> {
     tx.wakes.identity = true;
     tx.push(
         &INSERT,
@@ -51,7 +56,8 @@ pub async fn insert(tx: &mut Tx, membership: &Membership) -> Result<()> {
             membership.updated_at,
         ],
     )
-    .await
+    .await?;
+    directory::add(tx, membership, account).await
 }
 
 /// The account's membership of the organization.
@@ -87,10 +93,11 @@ pub async fn update(tx: &mut Tx, membership: &Membership) -> Result<()> {
         membership.org_id,
         membership.account_id,
     ];
-    tx.change_one(&UPDATE, values, "a membership").await
+    tx.change_one(&UPDATE, values, "a membership").await?;
+    directory::set_seat(tx, membership).await
 }
 
-/// Ends a membership; roles and names to search by go with it.
+/// Ends a membership; roles and entries in the directory go with it.
 pub async fn delete(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) -> Result<()> {
     tx.wakes.identity = true;
     tx.change_one(&DELETE, args![org, account], "a membership").await
@@ -99,4 +106,9 @@ pub async fn delete(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) ->
 /// Where the account belongs, the oldest membership first.
 pub async fn of_account(tx: &mut Tx, account: Id<Account>) -> Result<Vec<Membership>> {
     tx.all(&OF_ACCOUNT, args![account]).await
+}
+
+/// Where the account belongs, for a unit that is about to change how it is listed there.
+pub(crate) async fn of_account_locked(tx: &mut Tx, account: Id<Account>) -> Result<Vec<Membership>> {
+    tx.all(&OF_ACCOUNT_LOCKED, args![account]).await
 }

@@ -1,11 +1,11 @@
 //! Roles that members hold.
 
-use domain::Id;
 use domain::accounts::Account;
 use domain::organizations::Organization;
 use domain::roles::RoleGrant;
+use domain::{Id, Timestamp};
 
-use crate::{Result, Tx, args, row, statement};
+use crate::{Result, Tx, args, directory, row, statement};
 
 row!(RoleGrant { id, account_id, role, granted_by, created_at });
 
@@ -23,13 +23,15 @@ statement!(
 pub async fn insert(tx: &mut Tx, org: Id<Organization>, grant: &RoleGrant) -> Result<()> {
     tx.wakes.identity = true;
     let values = args![grant.id, org, grant.account_id, &grant.role, grant.granted_by, grant.created_at];
-    tx.push(&INSERT, values).await
+    tx.push(&INSERT, values).await?;
+    directory::set_roles(tx, org, grant.account_id, grant.created_at).await
 }
 
 /// Takes a role back.
-pub async fn delete(tx: &mut Tx, org: Id<Organization>, id: Id<RoleGrant>) -> Result<()> {
+pub async fn delete(tx: &mut Tx, org: Id<Organization>, grant: &RoleGrant, now: Timestamp) -> Result<()> {
     tx.wakes.identity = true;
-    tx.push(&DELETE, args![org, id]).await
+    tx.push(&DELETE, args![org, grant.id]).await?;
+    directory::set_roles(tx, org, grant.account_id, now).await
 }
 
 /// The member's roles, by name.

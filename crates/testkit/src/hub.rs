@@ -18,14 +18,16 @@ use axum::extract::Request;
 use axum::http::header::AUTHORIZATION;
 use axum::middleware::{map_request, map_response};
 use axum::response::Response;
-use domain::accounts::AccessLevel;
+use domain::Id;
+use domain::accounts::{AccessLevel, Account};
 use domain::members::Seat;
-use domain::organizations::MembershipLevel;
+use domain::organizations::{Membership, MembershipLevel, Organization};
 use records::{Db, Engine, migrate};
 use server::Options;
 use tokio::net::TcpListener;
 
 use crate::clock::TestClock;
+use crate::directory;
 use crate::oidc::OidcProvider;
 use crate::postgres::Postgres;
 use crate::watch::{self, Data};
@@ -75,10 +77,13 @@ pub struct TestHub {
     setup: Setup,
 }
 
-/// Runs the test on SQLite, then on PostgreSQL.
+/// Runs the test on SQLite, then on PostgreSQL. Whatever it did, the directory must be true at its end.
 pub async fn on_each_engine(test: impl AsyncFn(TestHub)) {
     for engine in [Engine::Sqlite, Engine::Postgres] {
-        test(TestHub::start(Setup::on(engine)).await).await;
+        let hub = TestHub::start(Setup::on(engine)).await;
+        let records = hub.hub.records.clone();
+        test(hub).await;
+        directory::assert_true(&records).await;
     }
 }
 
@@ -175,6 +180,27 @@ impl TestHub {
             ::hub::idempotency::Outcome::Fresh(minted) => confided(minted.secret.expose()),
             ::hub::idempotency::Outcome::Replayed(_) => panic!("a mint without a key cannot be replayed"),
         }
+    }
+
+    /// Makes an account a member of any organization, which nobody has decided and no audit row tells.
+    pub async fn seat(&self, account: Id<Account>, org: Id<Organization>) {
+        let now = self.hub.clock.now();
+        let membership = Membership {
+            id: Id::new(self.hub.ids.fresh()),
+            org_id: org,
+            account_id: account,
+            membership_level: MembershipLevel::Member,
+            manager_id: None,
+            created_at: now,
+            updated_at: now,
+        };
+        let seated = self.hub.records.write(membership, |tx, membership| {
+            Box::pin(async move {
+                let account = records::accounts::get(tx, membership.account_id).await?;
+                records::members::insert(tx, membership, &account.expect("an account")).await
+            })
+        });
+        seated.await.expect("a seat");
     }
 
     /// Another hub over the same PostgreSQL, as a second server would be. Its background work runs.

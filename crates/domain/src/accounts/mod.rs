@@ -108,30 +108,30 @@ pub struct SearchName {
     pub name: Vec<u8>,
     /// Whether this is the whole name, which lists are sorted by.
     pub whole: bool,
+    /// How many of its first bytes an earlier name of the account has too. Who is found by several names is listed once,
+    /// at the first of them: whoever has typed no more than these bytes is shown the earlier one.
+    pub shared: usize,
 }
 
 impl Account {
-    /// What the account is found by: its name from the beginning of any word, and its e-mail.
+    /// What the account is found by: its name from the beginning of any word, and its e-mail; in order, each once.
     #[must_use]
     pub fn search_names(&self) -> Vec<SearchName> {
         let folded = folded(&self.display_name);
         let mut names: Vec<SearchName> = self
             .searched(&folded)
             .enumerate()
-            .map(|(index, text)| SearchName { name: text.as_bytes().to_vec(), whole: index == 0 })
+            .map(|(index, text)| SearchName { name: text.as_bytes().to_vec(), whole: index == 0, shared: 0 })
             .collect();
         // The whole name stands before anything equal to it.
         names.sort_by(|left, right| (&left.name, right.whole).cmp(&(&right.name, left.whole)));
         names.dedup_by(|later, kept| later.name == kept.name);
+        // Of all earlier names the one right before it has the most in common with it, because they are in order.
+        for at in 1..names.len() {
+            let pairs = names[at - 1].name.iter().zip(&names[at].name);
+            names[at].shared = pairs.take_while(|(left, right)| left == right).count();
+        }
         names
-    }
-
-    /// Whether somebody who looks for this text, folded, comes upon no other name of the account before this one: who
-    /// is found by several names is listed once, at the first of them.
-    #[must_use]
-    pub fn is_first_found_at(&self, name: &[u8], text: &str) -> bool {
-        let folded = folded(&self.display_name);
-        !self.searched(&folded).any(|other| other.starts_with(text) && other.as_bytes() < name)
     }
 
     /// The whole name, what follows each of its words, and the e-mail; `folded` is the name.

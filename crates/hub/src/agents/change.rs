@@ -3,7 +3,7 @@
 use domain::Id;
 use domain::accounts::Account;
 use domain::agents::{Agent, AgentAct, AgentChange, may_own};
-use records::{Tx, accounts, agents, member_names, members};
+use records::{Tx, accounts, agents, members};
 use serde_json::json;
 
 use super::{Seen, admitted, announce, etag, facts, owners, require_active, seen, subject, taken};
@@ -78,11 +78,6 @@ async fn locked(tx: &mut Tx, act: &Act<Change>) -> Result<(Option<Agent>, Option
 /// An agent's account is called what the agent is called.
 async fn rename(tx: &mut Tx, act: &Act<Change>, account: &Account, agent: &Agent) -> Result<(), HubError> {
     let updated_at = act.now.after(account.updated_at);
-    let account = Account { display_name: agent.name.clone(), updated_at, ..account.clone() };
-    accounts::update(tx, &account).await?;
-    // An agent that was taken out of the organization is found by nobody.
-    if members::get(tx, agent.org_id, agent.id).await?.is_some() {
-        member_names::set(tx, agent.org_id, &account, act.now).await?;
-    }
-    Ok(())
+    let renamed = Account { display_name: agent.name.clone(), updated_at, ..account.clone() };
+    Ok(accounts::update(tx, account, &renamed).await?)
 }

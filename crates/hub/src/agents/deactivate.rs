@@ -36,8 +36,8 @@ async fn unit(tx: &mut Tx, act: &Act<Id<Account>>) -> Result<(), HubError> {
     agents::update(tx, &retired).await?;
     if let Some(account) = account {
         let updated_at = act.now.after(account.updated_at);
-        let ended = Account { status: AccountStatus::Deactivated, updated_at, ..account };
-        accounts::update(tx, &ended).await?;
+        let ended = Account { status: AccountStatus::Deactivated, updated_at, ..account.clone() };
+        accounts::update(tx, &account, &ended).await?;
     }
     for key in &keys {
         api_keys::revoke(tx, key, key.rotated_to_id, act.now).await?;

@@ -10,7 +10,7 @@ use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
 use domain::{Id, text};
-use records::{Tx, accounts, agents, device_logins, login_sessions, member_names, members, organizations};
+use records::{Tx, accounts, agents, device_logins, login_sessions, members, organizations};
 use serde_json::{Map, json};
 
 use super::founding::{Entrance, NewAccount, enter};
@@ -237,15 +237,10 @@ async fn save(tx: &mut Tx, act: &Act<Change>, before: &Account, after: &Account)
     if taken.is_some_and(|other| other.id != after.id) {
         return Err(HubError::Conflict("another account has this e-mail".into()));
     }
-    accounts::update(tx, after).await?;
+    accounts::update(tx, before, after).await?;
     if after.status != AccountStatus::Active {
         login_sessions::end_all(tx, after.id, None, act.now).await?;
         device_logins::void(tx, after.id, act.now).await?;
-    }
-    if (&after.display_name, &after.email) != (&before.display_name, &before.email) {
-        for membership in members::of_account(tx, after.id).await? {
-            member_names::set(tx, membership.org_id, after, act.now).await?;
-        }
     }
     // In the caller's chain, and at home, where people look for it.
     let entry = entry(act, before, after);

@@ -12,7 +12,7 @@ use domain::roles::RoleGrant;
 use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use domain::{Id, Timestamp, text};
-use records::{Tx, accounts, api_keys, member_names, members, organizations, projects, roles};
+use records::{Tx, accounts, api_keys, members, organizations, projects, roles};
 
 use super::api_keys::MintedKey;
 use crate::caller::plain_entry;
@@ -214,8 +214,7 @@ pub(crate) async fn join(
         created_at: maker.now,
         updated_at: maker.now,
     };
-    members::insert(tx, &membership).await?;
-    member_names::set(tx, organization.id, account, maker.now).await?;
+    members::insert(tx, &membership, account).await?;
     for role in &seat.roles {
         let grant = RoleGrant {
             id: maker.ids.id(),

@@ -8,7 +8,7 @@ use domain::organizations::{MembershipLevel, Organization, OrganizationRefusal, 
 use domain::permissions::Capability;
 use domain::roles::RoleGrant;
 use domain::subject::Subject;
-use records::member_names::{self, After, Wanted};
+use records::directory::{self, After, Wanted};
 use records::{Tx, accounts, agents, api_keys, login_sessions, members, organizations, roles};
 use serde_json::{Map, json};
 
@@ -51,7 +51,7 @@ pub async fn list(hub: &Hub, caller: &Caller, looking: Looking) -> Result<Vec<(M
     caller.require(Capability::AccountsRead)?;
     inside(caller, looking.org)?;
     let Looking { org, wanted, after, limit } = looking;
-    Ok(member_names::list(&hub.records, org, &wanted, after, limit).await?)
+    Ok(directory::list(&hub.records, org, &wanted, after, limit).await?)
 }
 
 /// A member with everything about the membership.
@@ -185,7 +185,7 @@ async fn regrant(tx: &mut Tx, act: &Act<Change>, from: &Seat, to: &Seat) -> Resu
     let (org, account_id) = (act.org(), act.input.account);
     for grant in roles::of(tx, org, account_id).await?.iter().filter(|grant| !to.roles.contains(&grant.role))
     {
-        roles::delete(tx, org, grant.id).await?;
+        roles::delete(tx, org, grant, act.now).await?;
     }
     for role in to.roles.iter().filter(|role| !from.roles.contains(role)) {
         let (id, role, granted_by) = (act.hub.ids.id(), role.clone(), act.actor());

@@ -227,10 +227,9 @@ async fn joins(hub: &TestHub, account: &Account, org: Id<domain::organizations::
         created_at: now,
         updated_at: now,
     };
-    let join = hub
-        .hub
-        .records
-        .write(membership, |tx, membership| Box::pin(records::members::insert(tx, membership)));
+    let join = hub.hub.records.write((membership, account.clone()), |tx, (membership, account)| {
+        Box::pin(records::members::insert(tx, membership, account))
+    });
     join.await.unwrap();
 }
 
@@ -314,8 +313,9 @@ async fn who_left_or_was_suspended_gets_no_login_that_was_granted_before() {
         device_logins::answer(&hub.hub, &caller, &asked.code.to_string(), Reply::Allow).await.unwrap();
         let suspended =
             Account { status: AccountStatus::Suspended, updated_at: hub.hub.clock.now(), ..bob.clone() };
-        let suspend =
-            hub.hub.records.write(suspended, |tx, account| Box::pin(records::accounts::update(tx, account)));
+        let suspend = hub.hub.records.write((bob.clone(), suspended), |tx, (before, after)| {
+            Box::pin(records::accounts::update(tx, before, after))
+        });
         suspend.await.unwrap();
         let late = device_logins::exchange(&hub.hub, asked.secret.expose(), &from("203.0.113.50")).await;
         assert!(matches!(late.err(), Some(HubError::AccessDenied(_))));

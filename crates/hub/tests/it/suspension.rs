@@ -14,7 +14,9 @@ use tokio::task::JoinSet;
 
 async fn set_status(hub: &Hub, account: &Account, status: AccountStatus) {
     let changed = Account { status, updated_at: hub.clock.now(), ..account.clone() };
-    let change = hub.records.write(changed, |tx, account| Box::pin(records::accounts::update(tx, account)));
+    let change = hub.records.write((account.clone(), changed), |tx, (before, after)| {
+        Box::pin(records::accounts::update(tx, before, after))
+    });
     change.await.unwrap();
 }
 

@@ -44,6 +44,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "review",
         text: include_str!("../../migrations/0004_review.sql"),
     },
+    Migration {
+        number: 5,
+        release: 1,
+        name: "directory",
+        text: include_str!("../../migrations/0005_directory.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

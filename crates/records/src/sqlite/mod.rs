@@ -19,7 +19,7 @@ use crate::{Error, Result};
 const STATEMENTS_MAX: usize = 512;
 const BUSY_TIMEOUT_MS: u32 = 5_000;
 const WRITER_CACHE_KIB: u32 = 16 * 1024;
-/// A page of members is some two hundred pages of the file, all over it. Taken up as it is needed, so only by large hubs.
+/// Rows of a list may lie all over the file of a large hub. Taken up as it is needed, so only by those.
 const READER_CACHE_KIB: u32 = 32 * 1024;
 
 /// A connection as a [`crate::Tx`] uses it.

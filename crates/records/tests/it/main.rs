@@ -7,13 +7,13 @@
 
 mod agents;
 mod blobs;
+mod directory;
 mod events;
 mod execution_history;
 mod idempotency;
 mod instances;
 mod jobs;
 mod many;
-mod member_names;
 mod migrations;
 mod outage;
 mod people;

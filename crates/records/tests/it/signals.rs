@@ -74,7 +74,8 @@ async fn perform(tx: &mut Tx, deed: Deed, (org, owner): (Id<Organization>, Id<Ac
         Deed::Audit => audit::rows::append(tx, &entry(org, owner)).await,
         Deed::Identity => {
             let account = accounts::get(tx, owner).await?.unwrap();
-            accounts::update(tx, &Account { status: AccountStatus::Suspended, ..account }).await
+            let suspended = Account { status: AccountStatus::Suspended, ..account.clone() };
+            accounts::update(tx, &account, &suspended).await
         }
         Deed::Settings => settings::set(tx, org, "x", Some(&json!(1)), NOW).await,
         Deed::Nothing => tx_add(tx, "thing", 1).await,

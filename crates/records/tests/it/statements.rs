@@ -26,6 +26,9 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("device_logins::POLLED", "the program's own row, by id"),
     ("device_logins::USE", "the program's own row, by id"),
     ("device_logins::VOID", "an account's own, wherever"),
+    ("directory::DELETE", "an account is called the same everywhere"),
+    ("directory::SET_ACCOUNT", "an account is the same everywhere"),
+    ("directory::SET_HOME", "an account is at home once"),
     ("enrolments::ANY_OF", "a credential anywhere is a credential of the account"),
     ("enrolments::KEEP", "the hub forgets everybody's old logins"),
     ("events::ANY_UNNUMBERED", "there is one log, and one sequence over all of it"),
@@ -48,6 +51,7 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("login_sessions::TOUCH", "a login is its account's, whichever organization it is in"),
     ("login_sessions::OPEN_LOCKED", "a login is its account's, whichever organization it is in"),
     ("members::OF_ACCOUNT", "where somebody belongs is theirs to know"),
+    ("members::OF_ACCOUNT_LOCKED", "an account is called the same everywhere"),
     ("rule_sets::MISSING", "the hub completes every organization from before"),
     ("organizations::LIST", "one's own organizations; an instance admin's are all"),
 ];

@@ -126,13 +126,25 @@ impl Ground {
     }
 
     async fn with_tables(self) -> Self {
+        self.behind_its_back(&self.rendered(&TABLES.join("; "))).await;
+        self
+    }
+
+    /// The text of a migration as the engine understands it.
+    pub(crate) fn rendered(&self, text: &str) -> String {
         let types = match self.engine {
             Engine::Sqlite => SQLITE_TYPES,
             Engine::Postgres => POSTGRES_TYPES,
         };
-        let text = types.iter().fold(TABLES.join("; "), |text, (token, ty)| text.replace(token, ty));
-        self.behind_its_back(&text).await;
-        self
+        types.iter().fold(text.to_owned(), |text, (token, ty)| text.replace(token, ty))
+    }
+
+    /// Applies what is left to apply; how much that was.
+    pub(crate) async fn migrate(&self) -> usize {
+        match &self.place {
+            Place::Directory(_) => migrate::run_sqlite(&self.file(), NOW).unwrap(),
+            Place::Schema { schema, .. } => migrate::run_postgres(&self.db, schema, NOW).await.unwrap(),
+        }
     }
 
     /// Runs SQL on a connection the `Db` does not know of.

@@ -226,7 +226,14 @@ async fn the_line_of_owners_has_an_end() {
                 hub.hub.ids.fresh(),
                 id(&agent)
             );
-            Backdoor::open(&hub).await.change(&grant).await;
+            let backdoor = Backdoor::open(&hub).await;
+            backdoor.change(&grant).await;
+            let listed = format!(
+                "UPDATE directory_entries SET roles = 'author=' || (SELECT CAST(owner_id AS TEXT) FROM organizations \
+                 LIMIT 1) WHERE account_id = '{}'",
+                id(&agent)
+            );
+            backdoor.run(&listed).await;
             let body = json!({"name": "k", "account_id": agent["id"], "scopes": ["agents:*", "keys:*"]});
             owner = mint(&hub, &owner, body).await.key;
         }

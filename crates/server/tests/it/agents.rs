@@ -254,7 +254,7 @@ async fn renaming_renames_the_account_and_what_it_is_found_by() {
         let backdoor = Backdoor::open(&hub).await;
         let found = |name: &str| {
             format!(
-                "member_names WHERE account_id = '{}' AND name = {}",
+                "directory_entries WHERE account_id = '{}' AND name = {}",
                 id(&agent),
                 backdoor.bytes(name.as_bytes())
             )

@@ -195,17 +195,12 @@ async fn a_slot_belongs_to_account_organization_and_path() {
     .await;
 }
 
-/// A key of the admin's account that acts in the tenant's organization. No route adds members yet.
+/// A key of the admin's account that acts in the tenant's organization.
 async fn key_elsewhere(hub: &TestHub, tenant: &str) -> String {
     let account = get(hub, &hub.admin_key, "/api/v1/me").await["account"]["id"].clone();
     let organization = get(hub, tenant, "/api/v1/me").await["organization"]["id"].clone();
     let [account, org] = [&account, &organization].map(|id| id.as_str().unwrap());
-    let sql = format!(
-        "INSERT INTO organization_members (id, org_id, account_id, membership_level, created_at, updated_at) \
-         SELECT '0197a000-0000-7000-8000-000000000001', '{org}', '{account}', 'member', created_at, updated_at \
-         FROM accounts WHERE id = '{account}'"
-    );
-    Backdoor::open(hub).await.change(&sql).await;
+    hub.seat(account.parse().unwrap(), org.parse().unwrap()).await;
     mint(hub, &hub.admin_key, json!({"name": "elsewhere", "organization_id": organization})).await.key
 }
 

@@ -226,8 +226,10 @@ async fn what_a_login_may_is_what_the_account_may_now() {
         assert_eq!(before["roles"], json!([]));
         let account = bob.body["account"]["id"].as_str().unwrap();
         let backdoor = Backdoor::open(&hub).await;
-        let set = "UPDATE organization_members SET membership_level = 'admin' WHERE account_id";
-        backdoor.change(&format!("{set} = '{account}'")).await;
+        let set =
+            |table| format!("UPDATE {table} SET membership_level = 'admin' WHERE account_id = '{account}'");
+        backdoor.change(&set("organization_members")).await;
+        backdoor.run(&set("directory_entries")).await;
         let after = expect(bob.on(hub.request("GET", &path)), 200).await.json();
         assert_eq!(after["roles"], json!(["admin"]));
         assert!(after["permissions"].as_array().unwrap().contains(&json!("settings:write")), "{after}");
@@ -261,13 +263,14 @@ async fn a_login_moves_between_the_organizations_of_its_owner() {
         };
         refused(to(&other), 404, "NOT_FOUND").await;
         refused(to("0197a000-0000-7000-8000-000000000000"), 404, "NOT_FOUND").await;
-        refused(bob.on(hub.request("POST", "/api/v1/auth/switch")).json(&json!({})), 422, "VALIDATION_FAILED").await;
+        refused(
+            bob.on(hub.request("POST", "/api/v1/auth/switch")).json(&json!({})),
+            422,
+            "VALIDATION_FAILED",
+        )
+        .await;
         let backdoor = Backdoor::open(&hub).await;
-        let member = "INSERT INTO organization_members (id, org_id, account_id, membership_level, created_at, updated_at) \
-                      SELECT '0197a000-0000-7000-8000-000000000001', id, ";
-        backdoor
-            .change(&format!("{member} '{account}', 'member', created_at, updated_at FROM organizations WHERE slug = 'other'"))
-            .await;
+        hub.seat(account.parse().unwrap(), other.parse().unwrap()).await;
         assert_eq!(expect(to(&other), 200).await.json()["slug"], "other");
         let me = expect(bob.on(hub.request("GET", "/api/v1/me")), 200).await.json();
         assert_eq!((&me["organization"]["slug"], &me["login_session_id"]), (&json!("other"), &json!(bob.id)));
@@ -338,8 +341,11 @@ async fn keys_with_scopes_and_programs_set_no_password() {
         refused(set(&narrow.key), 403, "FORBIDDEN").await;
         let service = hub.member(&hub.admin_key, "robot").await;
         let backdoor = Backdoor::open(&hub).await;
-        let change = "UPDATE accounts SET access_level = 'service' WHERE email = 'robot@default.example'";
-        backdoor.change(change).await;
+        let demote = |table| {
+            format!("UPDATE {table} SET access_level = 'service' WHERE email = 'robot@default.example'")
+        };
+        backdoor.change(&demote("accounts")).await;
+        backdoor.run(&demote("directory_entries")).await;
         let problem = refused(set(&service), 403, "FORBIDDEN").await;
         assert!(problem["detail"].as_str().unwrap().contains("only people"), "{problem}");
         // A whole key may, once; then what is known is asked for.

@@ -95,6 +95,8 @@ fn what_is_no_database_is_refused() {
 #[test]
 fn a_damaged_file_is_refused() {
     let home = Home::migrated();
+    // Migrations leave pages that hold nothing any more; damage to those is none.
+    home.sql("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
     let whole = fs::read(home.file()).unwrap();
     let page = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
     assert_eq!(whole.len() % page, 0);

@@ -1,5 +1,6 @@
 //! Rows that no route makes yet, written behind the hub's back.
 
+use domain::Id;
 use domain::secrets::SecretKind;
 use testkit::TestHub;
 
@@ -11,16 +12,12 @@ use crate::support::get;
 pub(crate) async fn agent(hub: &TestHub, backdoor: &Backdoor, owner_key: &str, name: &str) -> String {
     let me = get(hub, owner_key, "/api/v1/me").await;
     let (owner, org) = (id_in(&me["account"], "id"), id_in(&me["organization"], "id"));
-    let (id, seat) = (hub.hub.ids.fresh(), hub.hub.ids.fresh());
+    let id = hub.hub.ids.fresh();
     // Times come from the owner's row, so that one text serves both engines.
     let text = format!(
         "INSERT INTO accounts
              (id, email, display_name, access_level, status, home_org_id, created_at, updated_at)
          SELECT '{id}', '{id}@agents.example', '{name}', 'service', 'active', '{org}', created_at, created_at
-         FROM accounts WHERE id = '{owner}';
-         INSERT INTO organization_members
-             (id, org_id, account_id, membership_level, created_at, updated_at)
-         SELECT '{seat}', '{org}', '{id}', 'member', created_at, created_at
          FROM accounts WHERE id = '{owner}';
          INSERT INTO agents
              (id, org_id, owner_id, name, description, max_tasks, labels, config, draining, offline_since,
@@ -30,6 +27,7 @@ pub(crate) async fn agent(hub: &TestHub, backdoor: &Backdoor, owner_key: &str, n
          FROM accounts WHERE id = '{owner}'",
     );
     backdoor.run(&text).await;
+    hub.seat(Id::new(id), org.parse().unwrap()).await;
     id.to_string()
 }
 
