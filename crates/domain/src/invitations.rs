@@ -117,6 +117,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::sample;
 
     #[test]
     fn an_invitation_is_open_until_it_is_not() {
@@ -141,5 +142,22 @@ mod tests {
             let known = Invitation { status, ..open.clone() };
             assert_eq!(known.is_open(at(1)).is_ok(), status == InvitationStatus::Open);
         }
+    }
+
+    #[test]
+    fn an_offer_stands_while_its_sender_could_make_it() {
+        let open = sample::organization(2);
+        let levels = [None, Some(MembershipLevel::Member), Some(MembershipLevel::Admin)];
+        for sender in AccountStatus::ALL {
+            for level in levels.into_iter().chain([Some(MembershipLevel::Owner)]) {
+                let can_give = sender == AccountStatus::Active
+                    && matches!(level, Some(MembershipLevel::Admin | MembershipLevel::Owner));
+                let expected = if can_give { Ok(()) } else { Err(InvitationRefusal::Void) };
+                assert_eq!(still_stands(sender, level, &open), expected, "{sender:?} {level:?}");
+            }
+        }
+        let archived = Organization { archived_at: Some(Timestamp::from_micros(1)), ..open };
+        let owner = Some(MembershipLevel::Owner);
+        assert_eq!(still_stands(AccountStatus::Active, owner, &archived), Err(InvitationRefusal::Void));
     }
 }

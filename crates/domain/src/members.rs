@@ -209,6 +209,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::sample;
 
     const ME: Id<Account> = Id::new(Uuid::from_u128(1));
 
@@ -270,6 +271,18 @@ mod tests {
         assert_eq!(may_reseat(ME, true, Member, &seat(Admin)), Err(SeatRefusal::AgentAsAdmin));
         let own = Seat { manager_id: Some(ME), ..seat(Member) };
         assert_eq!(may_reseat(ME, false, Member, &own), Err(SeatRefusal::OwnManager));
+    }
+
+    #[test]
+    fn who_is_added_without_being_asked() {
+        let [here, elsewhere] = [sample::id(7), sample::id(8)];
+        let at = |home_org_id| Account { home_org_id, ..sample::account(1) };
+        for (home, by_admin, by_instance_admin) in
+            [(Some(here), true, true), (Some(elsewhere), false, true), (None, false, false)]
+        {
+            assert_eq!(may_add(&at(home), here, false), by_admin, "{home:?}");
+            assert_eq!(may_add(&at(home), here, true), by_instance_admin, "{home:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::accounts::{AccessLevel, Account, AccountStatus};
+use crate::accounts::Account;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
@@ -135,8 +135,8 @@ pub fn may_hand_over(
     if !by_owner && !by_instance_admin {
         return Err(OrganizationRefusal::NotOwner);
     }
-    let can_own = to.status == AccountStatus::Active && to.access_level != AccessLevel::Service;
-    if can_own { Ok(()) } else { Err(OrganizationRefusal::CannotOwn) }
+    // Whoever answers for an organization must be able to come in.
+    if to.may_log_in() { Ok(()) } else { Err(OrganizationRefusal::CannotOwn) }
 }
 
 impl Organization {
@@ -180,6 +180,8 @@ pub struct Membership {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounts::{AccessLevel, AccountStatus};
+    use crate::sample;
 
     #[test]
     fn words_come_back() {
@@ -218,5 +220,27 @@ mod tests {
         assert_eq!(may_change(&tenant, &gitea), Ok(()));
         assert_eq!(may_change(&instance, &gitea), Err(OrgAdmin), "from outside");
         assert_eq!(may_change(&asker(false, true, false), &gitea), Err(OrgAdmin));
+    }
+
+    #[test]
+    fn an_organization_is_handed_to_an_active_person_by_its_owner_or_an_instance_admin() {
+        use OrganizationRefusal::{CannotOwn, NotOwner};
+        let active = sample::account(1);
+        for (by_owner, by_instance_admin, expected) in [
+            (false, false, Err(NotOwner)),
+            (true, false, Ok(())),
+            (false, true, Ok(())),
+            (true, true, Ok(())),
+        ] {
+            assert_eq!(may_hand_over(by_owner, by_instance_admin, &active), expected);
+        }
+        for access_level in AccessLevel::ALL {
+            for status in AccountStatus::ALL {
+                let heir = Account { access_level, status, ..active.clone() };
+                let can_own = status == AccountStatus::Active && access_level != AccessLevel::Service;
+                let expected = if can_own { Ok(()) } else { Err(CannotOwn) };
+                assert_eq!(may_hand_over(true, true, &heir), expected, "{access_level:?} {status:?}");
+            }
+        }
     }
 }

@@ -1,10 +1,11 @@
-//! Small things to try the rules of reviews on; for tests only.
+//! Small things to try the rules on; for tests only.
 
 use uuid::Uuid;
 
-use crate::accounts::Account;
+use crate::accounts::{AccessLevel, Account, AccountStatus};
 use crate::approvals::{Answer, Approval, ApprovalKind, ApprovalStatus, Priority, Response};
 use crate::canonical::Sha256Hash;
+use crate::organizations::Organization;
 use crate::policies::{Matched, Quorum, RejectOn};
 use crate::reviews::{Ballot, Case, Review, Seat};
 use crate::risk::{Risk, RiskLevel};
@@ -25,6 +26,35 @@ pub(crate) fn at(micros: i64) -> Timestamp {
 /// Somebody acting for themselves, with a credential of their own.
 pub(crate) fn alone(person: Id<Account>) -> Behind {
     Behind::act(person, &[], person)
+}
+
+/// An active person without a home.
+pub(crate) fn account(number: u128) -> Account {
+    Account {
+        id: id(number),
+        email: format!("{number}@example.org"),
+        display_name: format!("Person {number}"),
+        gitea_username: None,
+        access_level: AccessLevel::User,
+        status: AccountStatus::Active,
+        home_org_id: None,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+/// An organization that is open.
+pub(crate) fn organization(number: u128) -> Organization {
+    Organization {
+        id: id(number),
+        name: format!("Tenant {number}"),
+        slug: format!("tenant-{number}"),
+        owner_id: id(1),
+        gitea_org_name: None,
+        archived_at: None,
+        created_at: at(0),
+        updated_at: at(0),
+    }
 }
 
 pub(crate) fn task(author: Id<Account>) -> Task {

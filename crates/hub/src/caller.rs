@@ -23,6 +23,13 @@ pub struct Origin {
     pub service: Cow<'static, str>,
 }
 
+impl Origin {
+    /// The row with where it comes from.
+    pub(crate) fn signed(&self, entry: AuditEntry) -> AuditEntry {
+        AuditEntry { ip: self.ip.clone(), user_agent: self.user_agent.clone(), ..entry }
+    }
+}
+
 /// An authenticated caller.
 #[derive(Clone)]
 pub struct Caller {
@@ -57,13 +64,11 @@ impl Caller {
 
     /// The row with what this caller came with, and from where.
     pub(crate) fn signed(&self, entry: AuditEntry) -> AuditEntry {
-        AuditEntry {
+        self.origin.signed(AuditEntry {
             key_id: self.credential.key_id(),
             login_session_id: self.credential.login().map(|login| login.id.to_string()),
-            ip: self.origin.ip.clone(),
-            user_agent: self.origin.user_agent.clone(),
             ..entry
-        }
+        })
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use ::hub::clock::Clock;
 use ::hub::identity::accounts::{self, Created, Wanted};
 use ::hub::identity::authenticate::authenticate;
-use ::hub::identity::founding::{NewAccount, found};
+use ::hub::identity::founding::{Maker, NewAccount, found};
 use ::hub::identity::{api_keys, bootstrap};
-use ::hub::ids::SystemIds;
+use ::hub::ids::{SystemIds, secret};
 use ::hub::keys::HubKeys;
 use ::hub::{Caller, Config, Hub, Origin};
 use axum::Router;
@@ -22,6 +22,7 @@ use domain::Id;
 use domain::accounts::{AccessLevel, Account};
 use domain::members::Seat;
 use domain::organizations::{Membership, MembershipLevel, Organization};
+use domain::secrets::SecretKind;
 use records::{Db, Engine, migrate};
 use server::Options;
 use tokio::net::TcpListener;
@@ -144,9 +145,16 @@ impl TestHub {
 
     /// Makes another organization; its owner's key.
     pub async fn tenant(&self, slug: &str) -> String {
-        let minted =
-            found(&self.hub, slug, person(&format!("owner@{slug}.example"))).await.expect("a tenant");
-        confided(minted.secret.expose())
+        let owner = person(&format!("owner@{slug}.example")).made(&*self.hub.ids, self.hub.clock.now());
+        let secret = secret(SecretKind::ApiKey).expect("a secret");
+        let input = (slug.to_owned(), owner, secret.clone(), Arc::clone(&self.hub.ids));
+        let founded = self.hub.records.write(input, |tx, (slug, owner, secret, ids)| {
+            let now = owner.created_at;
+            let maker = Maker { ids: &**ids, actor: owner.id, service: "founding", now, caller: None };
+            Box::pin(found(tx, maker, slug, owner, secret))
+        });
+        founded.await.expect("a tenant");
+        confided(secret.expose())
     }
 
     /// Adds a plain member to the organization of an admin's key; the member's key.

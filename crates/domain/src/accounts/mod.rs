@@ -31,6 +31,12 @@ impl AccessLevel {
             Self::Service => "service",
         }
     }
+
+    /// Whether somebody of this level is a person. Programs have keys, never a password, and own nothing.
+    #[must_use]
+    pub const fn is_person(self) -> bool {
+        matches!(self, Self::Admin | Self::User)
+    }
 }
 
 impl FromStr for AccessLevel {
@@ -96,6 +102,14 @@ pub struct Account {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+impl Account {
+    /// Whether this is somebody who can log in: a person, and an active one. Services and agents use keys.
+    #[must_use]
+    pub fn may_log_in(&self) -> bool {
+        self.status == AccountStatus::Active && self.access_level.is_person()
+    }
 }
 
 /// How many words of a name people are found by.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::sample;
 
 #[test]
 fn words_come_back() {
@@ -59,18 +60,7 @@ fn who_is_found_by_several_names_is_listed_at_the_first() {
 }
 
 fn person(id: u128, access_level: AccessLevel) -> Account {
-    let at = Timestamp::from_micros(0);
-    Account {
-        id: Id::new(uuid::Uuid::from_u128(id)),
-        email: "a@b".to_owned(),
-        display_name: "A".to_owned(),
-        gitea_username: None,
-        access_level,
-        status: AccountStatus::Active,
-        home_org_id: None,
-        created_at: at,
-        updated_at: at,
-    }
+    Account { access_level, ..sample::account(id) }
 }
 
 const PLAIN: AccountFacts =
@@ -164,5 +154,16 @@ fn who_sees_an_account() {
     ] {
         let found = [member, admin, instance].map(|by| account.is_seen_from(here, is_member, by));
         assert_eq!(found, seen, "{account:?} {is_member}");
+    }
+}
+
+#[test]
+fn active_people_log_in() {
+    for access_level in AccessLevel::ALL {
+        for status in AccountStatus::ALL {
+            let account = Account { status, ..person(1, access_level) };
+            let expected = status == AccountStatus::Active && access_level != AccessLevel::Service;
+            assert_eq!(account.may_log_in(), expected, "{access_level:?} {status:?}");
+        }
     }
 }

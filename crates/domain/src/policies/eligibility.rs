@@ -120,6 +120,6 @@ fn may_act(quorum: &Quorum, candidate: &Candidate, provenance: &Provenance) -> R
     if provenance.meets(&behind) {
         return Err(Ineligible::InProvenance);
     }
-    let is_program = candidate.is_agent || candidate.access_level == AccessLevel::Service;
+    let is_program = candidate.is_agent || !candidate.access_level.is_person();
     if is_program && !quorum.allow_service_reviewers { Err(Ineligible::IsService) } else { Ok(()) }
 }

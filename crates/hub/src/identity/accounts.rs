@@ -10,10 +10,11 @@ use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
 use domain::{Id, text};
-use records::{Tx, accounts, agents, device_logins, login_sessions, members, organizations};
+use records::{Tx, accounts, agents, login_sessions, members, organizations};
 use serde_json::{Map, json};
 
 use super::founding::{Entrance, NewAccount, enter};
+use super::login_sessions::end_others;
 use super::{invitations, members as seats, passwords};
 use crate::act::{Act, differences};
 use crate::idempotency::{Once, Outcome, write_once};
@@ -58,7 +59,7 @@ pub async fn create(
     let Wanted { account, seat, password } = wanted;
     let account = NewAccount { email: email(&account.email)?, ..account };
     name(&account.display_name)?;
-    if password.is_some() && account.access_level == AccessLevel::Service {
+    if password.is_some() && !account.access_level.is_person() {
         return Err(HubError::field("/password", "a service has keys, never a password"));
     }
     let password_hash = match &password {
@@ -239,8 +240,7 @@ async fn save(tx: &mut Tx, act: &Act<Change>, before: &Account, after: &Account)
     }
     accounts::update(tx, before, after).await?;
     if after.status != AccountStatus::Active {
-        login_sessions::end_all(tx, after.id, None, act.now).await?;
-        device_logins::void(tx, after.id, act.now).await?;
+        end_others(tx, after.id, None, act.now).await?;
     }
     // In the caller's chain, and at home, where people look for it.
     let entry = entry(act, before, after);

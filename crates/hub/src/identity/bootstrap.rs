@@ -12,7 +12,7 @@ use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
 use records::{Tx, accounts};
 
-use super::founding::{Maker, NewAccount, create_with_key};
+use super::founding::{Maker, NewAccount, account_created, found};
 use super::login_links;
 use crate::ids::{Ids, secret};
 use crate::{Hub, HubError, audit, policies};
@@ -65,9 +65,9 @@ async fn unit(tx: &mut Tx, first: &FirstStart) -> Result<bool, HubError> {
     let system = account(SYSTEM_EMAIL, "system", AccessLevel::Service);
     let admin = account(ADMIN_EMAIL, "admin", AccessLevel::Admin);
     accounts::insert(tx, &system).await?;
-    accounts::insert(tx, &admin).await?;
     let maker = Maker { ids, actor: system.id, service: SERVICE, now, caller: None };
-    let minted = create_with_key(tx, maker, "default", &admin, &first.secret).await?;
+    audit::record(tx, &account_created(maker, Chain::Instance, &system)).await?;
+    let minted = found(tx, maker, "default", &admin, &first.secret).await?;
     login_links::make(tx, maker, &admin, Some(minted.key.org_id), &first.link).await?;
     let subject = Subject::new("organization", minted.key.org_id);
     audit::record(tx, &maker.entry(Chain::Instance, "instance:bootstrapped", subject)).await?;

@@ -1,5 +1,6 @@
 //! A program asks for a login; a person who is logged in grants it; the program comes for it.
 
+use domain::accounts::Account;
 use domain::device_logins::{
     DEVICE_LASTS, DeviceLogin, DeviceStatus, Granted, POLL_INTERVAL, Poll, UserCode,
 };
@@ -11,7 +12,7 @@ use domain::{Id, Timestamp};
 use records::{Tx, accounts, device_logins, members, organizations};
 
 use super::authenticate::confirm;
-use super::login_sessions::{Beginner, LoggedIn, may_log_in};
+use super::login_sessions::{Beginner, LoggedIn};
 use crate::ids::{random, secret};
 use crate::{Caller, Hub, HubError, Origin, audit};
 
@@ -197,7 +198,7 @@ type Acting = (domain::accounts::Account, domain::organizations::Organization);
 /// Who granted it, if they may still act there.
 async fn acting(tx: &mut Tx, granted: Granted) -> Result<Option<Acting>, HubError> {
     let account: Id<_> = granted.account;
-    let account = accounts::get_shared(tx, account).await?.filter(may_log_in);
+    let account = accounts::get_shared(tx, account).await?.filter(Account::may_log_in);
     let organization = organizations::get_shared(tx, granted.org).await?;
     let organization = organization.filter(|organization| organization.archived_at.is_none());
     let is_member = members::get_shared(tx, granted.org, granted.account).await?.is_some();

@@ -7,10 +7,10 @@ use domain::id_tokens::Claims;
 use domain::permissions::Capability;
 use domain::subject::Subject;
 use domain::{Id, Timestamp};
-use records::{Tx, accounts, device_logins, enrolments, external_identities, login_sessions};
+use records::{Tx, accounts, enrolments, external_identities, login_sessions};
 use serde_json::{Map, Value};
 
-use super::login_sessions::{Beginner, may_log_in};
+use super::login_sessions::{Beginner, end_others};
 use crate::act::Act;
 use crate::caller::plain_entry;
 use crate::ids::Ids;
@@ -61,7 +61,7 @@ pub(super) async fn enrollable(tx: &mut Tx, named: &Named) -> Result<Option<Acco
     let Some(account) = account else { return Ok(None) };
     let facts = EnrolFacts {
         email_is_verified: named.claims.email_is_verified,
-        may_log_in: may_log_in(&account),
+        may_log_in: account.may_log_in(),
         has_credential: enrolments::any_of(tx, account.id).await?,
     };
     Ok(Some(account).filter(|_| may_enrol(facts)))
@@ -80,13 +80,9 @@ pub(super) async fn enrol(
     let chain = account.home_org_id.map_or(Chain::Instance, Chain::Organization);
     let subject = Subject::new("external_identity", identity.id);
     let what = ("identity:linked", subject, &*origin.service);
-    let entry = AuditEntry {
-        ip: origin.ip.clone(),
-        user_agent: origin.user_agent.clone(),
-        details: details(&identity, "email"),
-        ..plain_entry(ids.id(), chain, account.id, what, now)
-    };
-    audit::record(tx, &entry).await
+    let plain = plain_entry(ids.id(), chain, account.id, what, now);
+    let entry = AuditEntry { details: details(&identity, "email"), ..plain };
+    audit::record(tx, &origin.signed(entry)).await
 }
 
 fn details(identity: &ExternalIdentity, by: &str) -> Map<String, Value> {
@@ -140,8 +136,7 @@ async fn disconnect_unit(tx: &mut Tx, change: &Act<Id<ExternalIdentity>>) -> Res
     let identity = identity.ok_or(HubError::NotFound("connection of your account"))?;
     external_identities::delete(tx, &identity).await?;
     let kept = change.caller.credential.login().map(|login| login.id);
-    let ended = login_sessions::end_all(tx, account, kept, change.now).await?;
-    device_logins::void(tx, account, change.now).await?;
+    let ended = end_others(tx, account, kept, change.now).await?;
     let mut details = details(&identity, "login");
     details.insert("logins_ended".into(), ended.into());
     change.record(tx, "identity:unlinked", Subject::new("external_identity", identity.id), details).await

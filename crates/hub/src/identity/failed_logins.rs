@@ -51,12 +51,8 @@ pub(super) fn note(hub: &Hub, failure: &Failure, origin: &Origin) {
     // The hub itself says so, and who that is, is read where the row is written.
     let nobody = domain::Id::new(uuid::Uuid::nil());
     let what = ("login:failed", failure.subject.clone(), &*origin.service);
-    let entry = AuditEntry {
-        ip: origin.ip.clone(),
-        user_agent: origin.user_agent.clone(),
-        details: failure.details.clone(),
-        ..plain_entry(hub.ids.id(), failure.chain, nobody, what, hub.clock.now())
-    };
+    let plain = plain_entry(hub.ids.id(), failure.chain, nobody, what, hub.clock.now());
+    let entry = origin.signed(AuditEntry { details: failure.details.clone(), ..plain });
     let records = hub.records.clone();
     hub.lifecycle.spawn(async move {
         if let Err(error) = records.write(entry, |tx, entry| Box::pin(failed(tx, entry))).await {

@@ -1,7 +1,5 @@
 //! Making tenants and members: what the first start, an instance admin and an admin do alike.
 
-use std::sync::Arc;
-
 use domain::accounts::{AccessLevel, Account, AccountStatus};
 use domain::api_keys::ApiKey;
 use domain::audit::{AuditEntry, Chain};
@@ -9,15 +7,15 @@ use domain::members::Seat;
 use domain::organizations::{Membership, MembershipLevel, Organization};
 use domain::projects::{DEFAULT_SLUG, Project};
 use domain::roles::RoleGrant;
-use domain::secrets::{Secret, SecretKind};
+use domain::secrets::Secret;
 use domain::subject::Subject;
-use domain::{Id, Timestamp, text};
+use domain::{Id, Timestamp};
 use records::{Tx, accounts, api_keys, members, organizations, projects, roles};
 
 use super::api_keys::MintedKey;
 use crate::caller::plain_entry;
-use crate::ids::{Ids, secret};
-use crate::{Caller, Hub, HubError, audit, policies};
+use crate::ids::Ids;
+use crate::{Caller, HubError, audit, policies};
 
 /// The overview nags until a key of this name is rotated or deleted.
 const FIRST_KEY_NAME: &str = "bootstrap";
@@ -34,7 +32,8 @@ pub struct NewAccount {
 
 impl NewAccount {
     /// The account, active from now on.
-    pub(crate) fn made(&self, ids: &dyn Ids, now: Timestamp) -> Account {
+    #[must_use]
+    pub fn made(&self, ids: &dyn Ids, now: Timestamp) -> Account {
         Account {
             id: ids.id(),
             email: self.email.clone(),
@@ -51,13 +50,17 @@ impl NewAccount {
 
 /// Who makes something, for its audit row.
 #[derive(Clone, Copy)]
-pub(crate) struct Maker<'a> {
-    pub(crate) ids: &'a dyn Ids,
-    pub(crate) actor: Id<Account>,
-    pub(crate) service: &'a str,
-    pub(crate) now: Timestamp,
+pub struct Maker<'a> {
+    /// Makes up ids.
+    pub ids: &'a dyn Ids,
+    /// Who.
+    pub actor: Id<Account>,
+    /// Which part of the hub.
+    pub service: &'a str,
+    /// When.
+    pub now: Timestamp,
     /// Who asked for it; none where the hub itself or its operator makes it.
-    pub(crate) caller: Option<&'a Caller>,
+    pub caller: Option<&'a Caller>,
 }
 
 impl Maker<'_> {
@@ -75,35 +78,6 @@ pub(crate) struct Entrance<'a> {
     pub(crate) organization: &'a Organization,
     pub(crate) seat: &'a Seat,
     pub(crate) granted_by: Id<Account>,
-}
-
-struct Founding {
-    slug: String,
-    owner: NewAccount,
-    secret: Secret,
-    ids: Arc<dyn Ids>,
-    now: Timestamp,
-}
-
-/// Makes a tenant with an owner of its own; the owner's first key.
-pub async fn found(hub: &Hub, slug: &str, owner: NewAccount) -> Result<MintedKey, HubError> {
-    text::slug(slug).map_err(|bad| HubError::field("/slug", bad.to_string()))?;
-    let founding = Founding {
-        slug: slug.to_owned(),
-        owner,
-        secret: secret(SecretKind::ApiKey)?,
-        ids: Arc::clone(&hub.ids),
-        now: hub.clock.now(),
-    };
-    hub.records.write(founding, |tx, founding| Box::pin(found_unit(tx, founding))).await
-}
-
-async fn found_unit(tx: &mut Tx, founding: &Founding) -> Result<MintedKey, HubError> {
-    let owner = founding.owner.made(&*founding.ids, founding.now);
-    accounts::insert(tx, &owner).await?;
-    let maker =
-        Maker { ids: &*founding.ids, actor: owner.id, service: "founding", now: founding.now, caller: None };
-    create_with_key(tx, maker, &founding.slug, &owner, &founding.secret).await
 }
 
 /// Makes an organization with its owner, its first project and its default policy.
@@ -134,8 +108,8 @@ fn first_project(maker: Maker<'_>, organization: &Organization) -> Project {
     }
 }
 
-/// Makes an organization named by its slug, with the owner's first key.
-pub(crate) async fn create_with_key(
+/// Makes an organization named by its slug, with an owner who did not exist before, and the owner's first key.
+pub async fn found(
     tx: &mut Tx,
     maker: Maker<'_>,
     slug: &str,
@@ -152,10 +126,12 @@ pub(crate) async fn create_with_key(
         created_at: maker.now,
         updated_at: maker.now,
     };
+    let chain = Chain::Organization(organization.id);
+    accounts::insert(tx, owner).await?;
     create(tx, maker, &organization, owner).await?;
+    audit::record(tx, &account_created(maker, chain, owner)).await?;
     let key = first_key(maker, &organization, owner, secret);
     api_keys::insert(tx, &key, &secret.hash()).await?;
-    let chain = Chain::Organization(organization.id);
     audit::record(tx, &maker.entry(chain, "api_key:minted", Subject::new("api_key", key.id))).await?;
     Ok(MintedKey { key, secret: secret.clone() })
 }
@@ -189,12 +165,17 @@ pub(crate) async fn enter(
 ) -> Result<(), HubError> {
     accounts::insert(tx, account).await?;
     let chain = Chain::Organization(entrance.organization.id);
+    audit::record(tx, &account_created(maker, chain, account)).await?;
+    join(tx, maker, account, entrance).await
+}
+
+/// That there is an account now, and what it is.
+pub(super) fn account_created(maker: Maker<'_>, chain: Chain, account: &Account) -> AuditEntry {
     let mut entry = maker.entry(chain, "account:created", Subject::new("account", account.id));
     entry.details.insert("email".into(), account.email.clone().into());
     entry.details.insert("display_name".into(), account.display_name.clone().into());
     entry.details.insert("access_level".into(), account.access_level.as_str().into());
-    audit::record(tx, &entry).await?;
-    join(tx, maker, account, entrance).await
+    entry
 }
 
 /// Makes an account a member; an account without a home finds it here.

@@ -11,7 +11,7 @@ use domain::subject::Subject;
 use records::{Tx, accounts, login_links};
 
 use super::founding::Maker;
-use super::login_sessions::{Beginner, LoggedIn, may_log_in};
+use super::login_sessions::{Beginner, LoggedIn};
 use crate::{Hub, HubError, Origin, audit};
 
 /// Makes a link for the account, under the hash of its secret.
@@ -48,7 +48,7 @@ async fn consume_unit(tx: &mut Tx, beginner: &Beginner, secret: &Secret) -> Resu
             LinkRefusal::Expired => "this link has expired; it works for 15 minutes",
         })
     })?;
-    let account = accounts::get_shared(tx, link.account_id).await?.filter(may_log_in);
+    let account = accounts::get_shared(tx, link.account_id).await?.filter(Account::may_log_in);
     let account = account.ok_or(HubError::Expired("the account of this link may not log in"))?;
     login_links::mark_used(tx, &link, beginner.now).await?;
     beginner.begin_at_home(tx, account, LoginMethod::Link).await

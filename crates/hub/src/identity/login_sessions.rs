@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::accounts::{AccessLevel, Account, AccountStatus};
+use domain::accounts::Account;
 use domain::audit::{AuditEntry, Chain};
 use domain::login_sessions::{Beginning, LoginMethod, LoginSession, starts_in};
 use domain::members::Seated;
@@ -100,24 +100,24 @@ impl Beginner {
 
     fn entry(&self, action: &str, login: &LoginSession) -> AuditEntry {
         let subject = Subject::new("login_session", login.id);
-        AuditEntry {
-            login_session_id: Some(login.id.to_string()),
-            ip: login.ip.clone(),
-            user_agent: login.user_agent.clone(),
-            ..plain_entry(
-                self.ids.id(),
-                Chain::Organization(login.org_id),
-                login.account_id,
-                (action, subject, &self.origin.service),
-                self.now,
-            )
-        }
+        let chain = Chain::Organization(login.org_id);
+        let what = (action, subject, &*self.origin.service);
+        let plain = plain_entry(self.ids.id(), chain, login.account_id, what, self.now);
+        self.origin.signed(AuditEntry { login_session_id: Some(login.id.to_string()), ..plain })
     }
 }
 
-/// Whether this is somebody who can log in: a person, and an active one. Services and agents use keys.
-pub(super) fn may_log_in(account: &Account) -> bool {
-    account.status == AccountStatus::Active && account.access_level != AccessLevel::Service
+/// Ends all logins of the account, or all but one, and takes back the grants that no program has come for yet; how many
+/// logins there were.
+pub(super) async fn end_others(
+    tx: &mut Tx,
+    account: Id<Account>,
+    kept: Option<Id<LoginSession>>,
+    now: Timestamp,
+) -> Result<u64, HubError> {
+    let ended = login_sessions::end_all(tx, account, kept, now).await?;
+    device_logins::void(tx, account, now).await?;
+    Ok(ended)
 }
 
 /// The refusal of somebody who is no member anywhere.

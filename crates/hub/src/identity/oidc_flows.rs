@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::Id;
-use domain::accounts::{AccessLevel, Account};
+use domain::accounts::Account;
 use domain::id_tokens::Claims;
 use domain::login_sessions::LoginMethod;
 use domain::oidc_flows::{FLOW_LASTS, OidcFlow};
@@ -14,7 +14,7 @@ use records::{Tx, accounts, oidc_flows};
 use super::authenticate::{authenticate, confirm};
 use super::external_identities::{self, Named};
 use super::failed_logins::{self, Failure};
-use super::login_sessions::{Beginner, LoggedIn, may_log_in};
+use super::login_sessions::{Beginner, LoggedIn};
 use super::oidc::{Asking, Coming, Provider, Trouble, Unproven};
 use crate::ids::{random, secret};
 use crate::{Caller, Hub, HubError, Origin};
@@ -111,7 +111,7 @@ async fn begin_unit(tx: &mut Tx, input: &Begin) -> Result<(), HubError> {
 /// A key must not grow into a login, and services have none.
 fn may_connect(caller: &Caller) -> Result<(), HubError> {
     let credential = &caller.credential;
-    if credential.login().is_none() || credential.account.access_level == AccessLevel::Service {
+    if credential.login().is_none() || !credential.account.access_level.is_person() {
         return Err(HubError::Forbidden(
             "only people connect their accounts, and only where they log in".into(),
         ));
@@ -287,7 +287,7 @@ async fn log_in(hub: &Hub, flow: &OidcFlow, named: Named, origin: &Origin) -> Re
 async fn log_in_unit(tx: &mut Tx, input: &LogIn) -> Result<Here, HubError> {
     let LogIn { beginner, named } = input;
     let account = match external_identities::known(tx, named).await? {
-        Some(account) if may_log_in(&account) => account,
+        Some(account) if account.may_log_in() => account,
         Some(account) => return Ok(Here::MayNot(account)),
         None => match external_identities::enrollable(tx, named).await? {
             Some(account) => {

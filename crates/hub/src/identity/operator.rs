@@ -17,7 +17,6 @@ use uuid::Uuid;
 use super::bootstrap::SYSTEM_EMAIL;
 use super::founding::{Entrance, Maker, NewAccount, enter};
 use super::login_links;
-use super::login_sessions::may_log_in;
 use crate::ids::{Ids, secret};
 use crate::keys::HubKeys;
 use crate::{HubError, audit};
@@ -103,7 +102,7 @@ async fn link_unit(
         Some(text) => named(tx, text).await?,
         None => only_admin(tx).await?,
     };
-    if !may_log_in(&found) {
+    if !found.may_log_in() {
         return Err(HubError::InvalidState {
             state: found.status.as_str().into(),
             detail: format!("{} cannot log in: only active accounts of people can", found.email),

@@ -9,7 +9,7 @@ use records::{Tx, accounts, passwords};
 use uuid::Uuid;
 
 use super::failed_logins::{self, Failure};
-use super::login_sessions::{Beginner, LoggedIn, may_log_in, nowhere, open_organizations};
+use super::login_sessions::{Beginner, LoggedIn, nowhere, open_organizations};
 use crate::{Hub, HubError, Origin};
 
 /// What somebody shows to log in.
@@ -41,7 +41,7 @@ pub async fn log_in(hub: &Hub, shown: Shown, origin: &Origin) -> Result<LoggedIn
     let email = shown.email.trim().to_lowercase();
     let attempt = hub.coordination.attempts.log_in(&email, origin, hub.clock.now())?;
     let (account, password) = hub.records.read(email, |tx, email| Box::pin(load(tx, email))).await?;
-    let stored = password.filter(|_| account.as_ref().is_some_and(may_log_in));
+    let stored = password.filter(|_| account.as_ref().is_some_and(Account::may_log_in));
     let hash = stored.as_ref().map(|stored| stored.hash.as_str());
     let is_right = hub.coordination.hashing.verify(&shown.password, hash).await?;
     let (Some(account), Some(password), true) = (account.clone(), stored, is_right) else {
@@ -66,7 +66,8 @@ async fn load(tx: &mut Tx, email: &str) -> Result<(Option<Account>, Option<Passw
 }
 
 async fn begin(tx: &mut Tx, unit: &Unit) -> Result<LoggedIn, HubError> {
-    let account = accounts::get_shared(tx, unit.known.account.id).await?.filter(may_log_in).ok_or(WRONG)?;
+    let account =
+        accounts::get_shared(tx, unit.known.account.id).await?.filter(Account::may_log_in).ok_or(WRONG)?;
     // Changed between the proof and now: what was proven is no longer the password.
     let password = passwords::get_shared(tx, account.id).await?;
     let password = password.filter(|now| now.hash == unit.known.password.hash).ok_or(WRONG)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
-use domain::accounts::{AccessLevel, Account};
+use domain::accounts::Account;
 use domain::audit::AuditEntry;
 use domain::login_sessions::{LoginMethod, LoginSession};
 use domain::passwords::{check, check_form};
@@ -12,10 +12,11 @@ use domain::permissions::Capability;
 use domain::subject::Subject;
 use domain::text::BadText;
 use domain::{Id, Timestamp};
-use records::{Tx, device_logins, login_sessions, passwords};
+use records::{Tx, login_sessions, passwords};
 use tokio::sync::Semaphore;
 
 use super::authenticate::confirm;
+use super::login_sessions::end_others;
 use crate::{Caller, Hub, HubError, audit, ids};
 
 /// What OWASP asks of argon2id: 19 MiB, two passes, one lane.
@@ -143,7 +144,7 @@ pub async fn set(hub: &Hub, caller: &Caller, wanted: NewPassword) -> Result<(), 
             "a key with scopes cannot set a password; log in, or use one without".into(),
         ));
     }
-    if credential.account.access_level == AccessLevel::Service {
+    if !credential.account.access_level.is_person() {
         return Err(HubError::Forbidden(
             "only people have passwords; services and agents use API keys".into(),
         ));
@@ -205,8 +206,7 @@ async fn set_unit(tx: &mut Tx, change: &Change) -> Result<(), HubError> {
         None => passwords::insert(tx, account, &change.hash, account, change.now).await?,
         Some(_) => passwords::set(tx, account, &change.hash, account, change.now).await?,
     }
-    let ended = login_sessions::end_all(tx, account, login, change.now).await?;
-    device_logins::void(tx, account, change.now).await?;
+    let ended = end_others(tx, account, login, change.now).await?;
     let mut entry = change.entry.clone();
     entry.details.insert("logins_ended".into(), ended.into());
     audit::record(tx, &entry).await
