@@ -148,8 +148,9 @@ pub(crate) fn ask(question: &str) -> io::Result<String> {
 /// Asks for a line on the terminal that nobody sees.
 pub(crate) fn ask_secret(question: &str) -> io::Result<String> {
     let mut terminal = terminal()?;
-    terminal.write_all(question.as_bytes())?;
+    // Before the question: whoever answers at once would be seen, and what they typed so far would be dropped.
     let silence = Silence::over(terminal.try_clone()?)?;
+    terminal.write_all(question.as_bytes())?;
     let answer = line(&terminal);
     drop(silence);
     terminal.write_all(b"\n")?;

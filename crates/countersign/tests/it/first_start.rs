@@ -28,6 +28,9 @@ async fn begins(kind: Kind) {
     assert_eq!((me.organization.slug.as_str(), me.account.display_name.as_str()), ("default", "admin"));
     let ran = served.stop();
     assert!(ran.out.contains(&key_file.display().to_string()), "{}", ran.out);
+    let on_record = "SELECT COUNT(*) FROM accounts WHERE CAST(id AS TEXT) IN (SELECT subject_id FROM audit_logs WHERE \
+                     action = 'account:created')";
+    assert_eq!(home.sql(on_record).await, [["2"]], "the admin and the hub's own");
 
     let (_, link) = ran.out.split_once("/login/once?token=").expect("a link to log in with");
     let token = link.lines().next().unwrap();

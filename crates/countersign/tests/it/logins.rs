@@ -9,8 +9,9 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::reqwest::redirect::Policy;
 use testkit::reqwest::{Client, Response};
+use testkit::watch;
 
-use crate::support::{Home, Kind, PATIENCE, Process, Ran, Served, mint};
+use crate::support::{Home, Kind, PATIENCE, Process, Ran, Served, Terminal, mint};
 
 const USAGE: i32 = 2;
 const REFUSED: i32 = 3;
@@ -136,6 +137,41 @@ async fn the_client_logs_in_and_out_with_a_password() {
     let wrong = wire::LogIn { password: "wrong horse battery".to_owned(), ..request };
     let refused = stranger.log_in(&wrong).await.unwrap_err().to_string();
     assert!(refused.contains("e-mail or password is wrong") && !refused.contains("horse"), "{refused}");
+    served.stop();
+}
+
+#[tokio::test]
+async fn a_password_that_is_typed_is_not_seen_and_the_login_is_kept_for_its_owner_alone() {
+    let home = Home::on(Kind::Sqlite);
+    let served = home.serve().await;
+    let password = "quiet zebra lantern";
+    watch::secret(password);
+    let first = wire::SetPassword { current_password: None, new_password: password.to_owned() };
+    served.admin().set_password(&first).await.unwrap();
+    let mut terminal = Terminal::open();
+    let log_in = command(&home, &served.url, &["login", "--password"]);
+    for typed in ["noisy zebra lantern", password] {
+        let mut login = terminal.start(&log_in);
+        terminal.until("E-mail: ");
+        terminal.type_line("admin@countersign.invalid");
+        terminal.until("Password: ");
+        assert!(!terminal.echoes());
+        terminal.type_line(typed);
+        let ran = login.ended(PATIENCE);
+        assert!(terminal.echoes(), "the terminal is as it was");
+        let seen = terminal.clear();
+        assert!(seen.contains("E-mail: admin@countersign.invalid"), "{seen}");
+        assert!(!seen.contains("zebra") && !ran.out.contains("zebra") && !ran.err.contains("zebra"));
+        match typed == password {
+            true => assert!(ran.done().contains("logged in as")),
+            false => ran.assert_refused(REFUSED, &["e-mail or password is wrong"]),
+        }
+        assert_eq!(login_file(&home).exists(), typed == password);
+    }
+    assert_eq!(fs::metadata(login_file(&home)).unwrap().permissions().mode() & 0o777, 0o600);
+    let kept = fs::read_to_string(login_file(&home)).unwrap();
+    assert!(!kept.contains("zebra"));
+    assert!(run(&home, &served.url, &["me"]).done().contains("login"));
     served.stop();
 }
 

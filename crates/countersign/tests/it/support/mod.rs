@@ -3,11 +3,13 @@
 mod home;
 mod process;
 mod sql;
+mod terminal;
 mod writers;
 
 pub(crate) use home::{Home, Kind};
 pub(crate) use process::{Process, Ran, Served};
 pub(crate) use sql::{Rows, on_sqlite};
+pub(crate) use terminal::Terminal;
 pub(crate) use writers::{AfterError, Key, Writers};
 
 use std::hash::{BuildHasher, RandomState};

@@ -14,7 +14,7 @@ use super::{PATIENCE, until};
 
 /// What a program wrote to one of its outputs.
 #[derive(Default)]
-struct Said {
+pub(super) struct Said {
     text: Mutex<String>,
     grown: Condvar,
 }
@@ -33,16 +33,34 @@ impl Said {
             while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
                 let text = String::from_utf8_lossy(&line);
                 watch::said(&test, watched(&text).as_bytes());
-                heard.text.lock().unwrap().push_str(&text);
-                heard.grown.notify_all();
+                heard.hear(&text);
                 line.clear();
             }
         });
         (said, listener)
     }
 
+    pub(super) fn hear(&self, text: &str) {
+        self.text.lock().unwrap().push_str(text);
+        self.grown.notify_all();
+    }
+
+    /// What was said so far, of which nothing is known then.
+    pub(super) fn forget(&self) -> String {
+        std::mem::take(&mut *self.text.lock().unwrap())
+    }
+
     fn so_far(&self) -> String {
         self.text.lock().unwrap().clone()
+    }
+
+    /// Waits until it is as wanted; what it is then.
+    #[track_caller]
+    pub(super) fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let text = self.text.lock().unwrap();
+        let (text, waited) = self.grown.wait_timeout_while(text, PATIENCE, |text| !wanted(text)).unwrap();
+        assert!(!waited.timed_out(), "it never said {what}; it said: {text}");
+        text.clone()
     }
 }
 
@@ -99,8 +117,13 @@ impl Ran {
 }
 
 impl Process {
-    pub(crate) fn start(mut command: Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_with(command, Stdio::null())
+    }
+
+    /// Starts a program that reads from this.
+    pub(super) fn start_with(mut command: Command, stdin: Stdio) -> Self {
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
             command.spawn().unwrap_or_else(|error| panic!("cannot run {:?}: {error}", command.get_program()));
         let (out, hears_out) = Said::listen(child.stdout.take().unwrap(), without_gifts);
@@ -121,21 +144,13 @@ impl Process {
     /// Waits until stdout is as wanted; what it is then.
     #[track_caller]
     pub(crate) fn out_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        self.said_until(&self.out, what, wanted)
+        self.out.until(what, wanted)
     }
 
     /// Waits until stderr is as wanted; what it is then.
     #[track_caller]
     pub(crate) fn err_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        self.said_until(&self.err, what, wanted)
-    }
-
-    #[track_caller]
-    fn said_until(&self, said: &Said, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        let text = said.text.lock().unwrap();
-        let (text, waited) = said.grown.wait_timeout_while(text, PATIENCE, |text| !wanted(text)).unwrap();
-        assert!(!waited.timed_out(), "it never said {what}; it said: {text}");
-        text.clone()
+        self.err.until(what, wanted)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
