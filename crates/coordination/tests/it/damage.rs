@@ -27,16 +27,21 @@ fn only(dir: &Path, extension: &str) -> PathBuf {
     entries.filter(|path| path.extension().is_some_and(|found| found == extension)).max().unwrap()
 }
 
+fn copy(from: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    copy
+}
+
 /// The journal of a run that is over, with its log changed.
 fn changed(
     from: &Path,
     extension: &str,
     change: impl FnOnce(&mut Vec<u8>),
 ) -> Result<Recovered, JournalError> {
-    let copy = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
-        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
-    }
+    let copy = copy(from);
     let path = only(copy.path(), extension);
     let mut bytes = std::fs::read(&path).unwrap();
     change(&mut bytes);
@@ -194,4 +199,38 @@ async fn an_epoch_is_never_used_twice() {
     let mut subject = written().await;
     let refused = subject.repeat_epoch();
     assert!(matches!(refused, Err(JournalError::NoEpochs)), "{:?}", refused.err());
+}
+
+/// Whoever finds this copy of a journal begins with these locks, and whoever comes after it too.
+fn begins_with(dir: &Path, held: usize) {
+    for epoch in [8, 9] {
+        let found = recover(dir).unwrap();
+        assert_eq!(found.state.held(), held);
+        drop(LocalSubject::open(dir, found, epoch).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_breaks_off_anywhere_can_be_begun_again() {
+    let subject = written().await;
+    let (empty, copied) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_copy(copied.path(), &recover(&subject.dir()).unwrap().state).unwrap();
+    for (before, held) in [(empty.path(), 0), (copied.path(), 2), (&*subject.dir(), 2)] {
+        // What cannot be written is where the snapshot would be: the log before it is there already.
+        let dir = copy(before);
+        std::fs::create_dir(dir.path().join("unfinished")).unwrap();
+        let refused = LocalSubject::open(dir.path(), recover(dir.path()).unwrap(), 7);
+        assert!(matches!(refused, Err(JournalError::Io { .. })), "{:?}", refused.err());
+        std::fs::remove_dir(dir.path().join("unfinished")).unwrap();
+        begins_with(dir.path(), held);
+        // It ended when the first snapshot was whole, and nothing of what came before was gone.
+        let dir = copy(before);
+        drop(LocalSubject::open(dir.path(), recover(dir.path()).unwrap(), 7).unwrap());
+        for entry in std::fs::read_dir(before).unwrap().map(|entry| entry.unwrap()) {
+            if !dir.path().join(entry.file_name()).exists() {
+                std::fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
+            }
+        }
+        begins_with(dir.path(), held);
+    }
 }

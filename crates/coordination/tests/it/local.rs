@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use coordination::locks::Locks;
-use coordination::locks::local::{JournalError, Local, Options, Ports, Time, recover};
+use coordination::locks::local::{JournalError, Local, Options, Ports, Recovered, Time, recover};
 use domain::Timestamp;
 use testkit::locks::{Ears, Subject};
 use uuid::Uuid;
@@ -81,15 +81,20 @@ impl LocalSubject {
     fn start(&mut self) -> Result<(), JournalError> {
         self.epoch += 1;
         let found = recover(&self.dir())?;
-        let counter = AtomicU64::new(0);
-        let epoch = u128::try_from(self.epoch).expect("small") << 64;
-        let fresh = move || Uuid::from_u128(epoch + u128::from(counter.fetch_add(1, Ordering::SeqCst)) + 1);
-        let ports = Ports { time: self.time.clone(), fresh: Arc::new(fresh), told: self.ears.clone() };
+        let ports = Ports { time: self.time.clone(), fresh: fresh(self.epoch), told: self.ears.clone() };
         let lease = Arc::clone(&self.may_commit);
         let may_commit = Box::new(move || lease.load(Ordering::SeqCst));
         let options = Options { dir: self.dir(), log_bytes: self.log_bytes, may_commit };
         self.engine = Some(Arc::new(Local::start(found, self.epoch, ports, options)?));
         Ok(())
+    }
+
+    /// An engine on a journal that is not of its own making, with nobody to listen.
+    pub(crate) fn open(dir: &Path, found: Recovered, epoch: i64) -> Result<Local, JournalError> {
+        let (time, told) = (Arc::<ManualTime>::default(), Arc::<Ears>::default());
+        let ports = Ports { time, fresh: fresh(epoch), told };
+        let options = Options { dir: dir.to_owned(), log_bytes: 64 << 10, may_commit: Box::new(|| true) };
+        Local::start(found, epoch, ports, options)
     }
 
     /// The next run gets no later epoch than this one had.
@@ -110,6 +115,12 @@ impl LocalSubject {
         self.engine = None;
         self.start()
     }
+}
+
+/// Ids that no other run of this journal has.
+fn fresh(epoch: i64) -> Arc<dyn Fn() -> Uuid + Send + Sync> {
+    let (run, counter) = (u128::try_from(epoch).expect("small") << 64, AtomicU64::new(0));
+    Arc::new(move || Uuid::from_u128(run + u128::from(counter.fetch_add(1, Ordering::SeqCst)) + 1))
 }
 
 /// Copies a journal that may be compacted meanwhile: if it was, another copy is made.

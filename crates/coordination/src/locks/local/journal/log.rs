@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::batch::{BLOCK, Head, sealed};
-use super::recover::{JournalError, Recovered, log_path, numbered, snapshot_path};
+use super::recover::{FIRST, JournalError, Recovered, log_path, numbered, snapshot_path};
 use super::snapshot::Writing;
 use super::state::State;
 use crate::locks::local::lane::LANES;
@@ -27,11 +27,16 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Begins a new log behind what was recovered, with a snapshot of that, and forgets what came before.
+    /// Begins a new log behind what was recovered, with a snapshot of that, and forgets what came before. Wherever this
+    /// breaks off, what is there can be read: the new log has no batch yet, and it continues the last one, or a
+    /// snapshot that needs none.
     pub(super) fn begin(dir: &Path, bytes: u64, found: &Recovered) -> Result<Self, JournalError> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(JournalError::io(dir, "made"))?;
-        let number = found.last + 1;
-        let file = prepared(dir, bytes, Head { number, first_batch: 1 })?;
+        if found.last.is_none() {
+            write_copy(dir, &found.state)?;
+        }
+        let (number, next_batch) = (found.next_log(), found.next_batch.unwrap_or(1));
+        let file = prepared(dir, bytes, Head { number, first_batch: next_batch })?;
         write_snapshot(dir, number, true, |out| out.state(&found.state).map(|()| [0; LANES]))?;
         forget_before(dir, number)?;
         Ok(Self {
@@ -39,7 +44,7 @@ impl Log {
             file,
             number,
             offset: BLOCK as u64,
-            next_batch: 1,
+            next_batch,
             bytes,
             since_snapshot: 0,
         })
@@ -157,6 +162,6 @@ pub(super) fn forget_before(dir: &Path, number: u64) -> Result<(), JournalError>
 /// # Errors
 /// The disk.
 pub fn write_copy(dir: &Path, state: &State) -> Result<PathBuf, JournalError> {
-    write_snapshot(dir, 1, false, |out| out.state(state).map(|()| [0; LANES]))?;
-    Ok(snapshot_path(dir, 1))
+    write_snapshot(dir, FIRST, false, |out| out.state(state).map(|()| [0; LANES]))?;
+    Ok(snapshot_path(dir, FIRST))
 }

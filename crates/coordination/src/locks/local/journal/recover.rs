@@ -55,9 +55,34 @@ pub struct Recovered {
     pub state: State,
     /// Bytes at the end that were no whole batch: nothing in them was answered, unless the disk has lost it since.
     pub dropped_bytes: usize,
-    /// The greatest number of a file.
-    pub(super) last: u64,
+    /// What the files end with; none if there are none.
+    pub(super) last: Option<Last>,
+    /// The number of the next batch, where a log says it.
+    pub(super) next_batch: Option<u64>,
 }
+
+/// What the files end with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Last {
+    /// The log of this number.
+    Log(u64),
+    /// A snapshot that needs no log. One of its own number would continue it.
+    Snapshot(u64),
+}
+
+impl Recovered {
+    /// The number of a log that continues what is there.
+    pub(super) fn next_log(&self) -> u64 {
+        match self.last {
+            None => FIRST,
+            Some(Last::Snapshot(number)) => number,
+            Some(Last::Log(number)) => number + 1,
+        }
+    }
+}
+
+/// The number of the first log and of a snapshot that needs none.
+pub(super) const FIRST: u64 = 1;
 
 pub(super) fn log_path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:010}.log"))
@@ -113,8 +138,9 @@ pub fn recover(dir: &Path) -> Result<Recovered, JournalError> {
     for (place, number) in logs.iter().enumerate() {
         reading.log(&log_path(dir, *number), *number, place + 1 == logs.len())?;
     }
-    let last = logs.last().copied().unwrap_or(base);
-    Ok(Recovered { state: reading.state, dropped_bytes: reading.dropped_bytes, last })
+    let Reading { state, next_batch, dropped_bytes, .. } = reading;
+    let last = Some(logs.last().map_or(Last::Snapshot(base), |number| Last::Log(*number)));
+    Ok(Recovered { state, dropped_bytes, last, next_batch })
 }
 
 struct Reading {
