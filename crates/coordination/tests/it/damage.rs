@@ -234,3 +234,28 @@ async fn a_start_that_breaks_off_anywhere_can_be_begun_again() {
         begins_with(dir.path(), held);
     }
 }
+
+#[tokio::test]
+async fn tokens_of_keys_that_nobody_holds_are_not_forgotten() {
+    let mut subject = LocalSubject::with_logs_of(16 << 10);
+    let locks = subject.locks();
+    let kept = lock(locks.acquire(wanted(1, "kept"))).await.unwrap();
+    subject.local().begin_epoch(5);
+    let gone = lock(locks.acquire(wanted(2, "gone"))).await.unwrap();
+    soon(locks.release(grip(&gone))).await.unwrap();
+    // Renewals give no tokens, so that only the snapshot can know of the one that is gone.
+    let first = only(&subject.dir(), "snapshot");
+    for _ in 0..400 {
+        soon(locks.renew(grip(&kept), None, true)).await.unwrap();
+    }
+    drop(locks);
+    until("the journal was compacted", || !first.exists()).await;
+    for run in ["of a running engine", "of one that starts"] {
+        subject.restart();
+        assert_eq!(recover(&subject.dir()).unwrap().state.newest_epoch(), 5, "a snapshot {run}");
+    }
+    let copy = tempfile::tempdir().unwrap();
+    write_copy(copy.path(), &recover(&subject.dir()).unwrap().state).unwrap();
+    let refused = LocalSubject::open(copy.path(), recover(copy.path()).unwrap(), 5);
+    assert!(matches!(refused, Err(JournalError::NoEpochs)), "{:?}", refused.err());
+}

@@ -198,6 +198,11 @@ impl Inner {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// No number that was given is greater.
+    fn newest(&self) -> u64 {
+        self.next.load(Ordering::Acquire) - 1
+    }
+
     fn check_open(&self) -> Result<(), Refusal> {
         if let Some(failure) = self.journal.failure() {
             return Err(match failure {

@@ -213,6 +213,8 @@ fn compact(inner: &Inner, dir: &Path, number: u64) -> Result<(), JournalError> {
             *seen = inner.lane(lane).encode(&mut bytes);
             out.records(&bytes)?;
         }
+        // Behind the lanes: whatever of theirs is in here, its numbers were given before.
+        out.reached(inner.newest())?;
         Ok(seen)
     })?;
     inner.journal.snapshot_bytes.store(length, Ordering::Relaxed);

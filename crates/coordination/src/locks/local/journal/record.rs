@@ -17,12 +17,19 @@ use crate::locks::{Happening, Receipt, What};
 #[derive(Debug)]
 pub(crate) enum Record<H, W, N> {
     Granted(Place, H),
-    Renewed { place: Place, id: Id<Hold>, ttl_seconds: u32, heartbeats: u32 },
+    Renewed {
+        place: Place,
+        id: Id<Hold>,
+        ttl_seconds: u32,
+        heartbeats: u32,
+    },
     Ended(Place, Id<Hold>),
     Queued(Place, W),
     Left(Place, u64),
     Happened(u64, N),
     Noted(u64),
+    /// Tokens up to this one may have been given: it stays when the locks they were given to are gone.
+    Reached(u64),
 }
 
 /// As it is written.
@@ -82,6 +89,10 @@ pub(crate) fn write(out: &mut Vec<u8>, origin: Origin, record: &Writing<'_>) {
         }
         Record::Noted(number) => {
             out.push(7);
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        Record::Reached(number) => {
+            out.push(8);
             out.extend_from_slice(&number.to_le_bytes());
         }
     }
@@ -206,6 +217,7 @@ impl Fields<'_, '_> {
             5 => Record::Left(self.place()?, self.u64()?),
             6 => Record::Happened(self.u64()?, self.happening()?),
             7 => Record::Noted(self.u64()?),
+            8 => Record::Reached(self.u64()?),
             _ => return Err(NoRecord),
         })
     }

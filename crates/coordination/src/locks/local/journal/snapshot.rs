@@ -44,8 +44,16 @@ impl Writing {
         self.put(bytes)
     }
 
+    /// Adds how far tokens were given. Nothing else in a snapshot says it of keys that nobody holds any more.
+    pub(super) fn reached(&mut self, number: u64) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, NOWHERE, &Record::Reached(number));
+        self.put(&bytes)
+    }
+
     /// Adds a whole state.
     pub(super) fn state(&mut self, state: &State) -> io::Result<()> {
+        self.reached(state.newest)?;
         for (place, line) in &state.lines {
             self.record.clear();
             encode_line(&mut self.record, place, line);

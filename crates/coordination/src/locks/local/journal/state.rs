@@ -77,6 +77,7 @@ impl State {
             Record::Noted(number) => {
                 self.happenings.remove(&number);
             }
+            Record::Reached(number) => self.newest = self.newest.max(number),
         }
     }
 
