@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Hold, Mode, Now, Owner, Waiter};
+use super::{Hold, Mode, Now, Waiter};
 use crate::Id;
 use crate::accounts::Account;
 
@@ -73,10 +73,10 @@ impl Line {
         self.holders().is_empty() && self.queue.is_none()
     }
 
-    /// The lock this owner has here.
+    /// The lock this piece of an agent's work has here.
     #[must_use]
-    pub fn held_by(&self, owner: &Owner) -> Option<&Hold> {
-        self.holders().iter().find(|hold| hold.owner.birth == owner.birth)
+    pub fn held_by(&self, agent: Id<Account>, name: &str) -> Option<&Hold> {
+        self.holders().iter().find(|hold| hold.owner.is(agent, name))
     }
 
     /// Whether somebody who comes now is served at once: nobody waits, and no holder is in the way. Who shares does

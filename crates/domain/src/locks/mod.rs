@@ -118,6 +118,14 @@ pub struct Owner {
     pub birth: u64,
 }
 
+impl Owner {
+    /// Whether it is this piece of this agent's work. Keys of different tenants never meet, so the tenant is not asked.
+    #[must_use]
+    pub fn is(&self, agent: Id<Account>, name: &str) -> bool {
+        self.agent == agent && *self.name == *name
+    }
+}
+
 /// What the asker said about a lock, for readers and repetitions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct About {

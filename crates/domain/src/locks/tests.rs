@@ -38,6 +38,10 @@ fn ask(line: &mut Line, number: u64, birth: u64, mode: Mode) {
     settle(line, 0);
 }
 
+fn holds(line: &Line, birth: u64) -> bool {
+    line.held_by(agent(birth), &birth.to_string()).is_some()
+}
+
 fn holders(line: &Line) -> Vec<u64> {
     line.holders().iter().map(|hold| hold.fence).collect()
 }
@@ -156,7 +160,7 @@ proptest! {
             let (number, mode) = (number as u64, if shared { Mode::Shared } else { Mode::Exclusive });
             match what {
                 // Asking again for what one holds is refused before it comes to the line.
-                0 | 1 if line.held_by(&owner(pick)).is_none() => {
+                0 | 1 if !holds(&line, pick) => {
                     ask(&mut line, number, pick, mode);
                     naive.all.push((number, pick, mode, false));
                 }
@@ -194,7 +198,7 @@ proptest! {
             let mut line = Line::default();
             for (place, (birth, shared)) in asked.into_iter().enumerate() {
                 let mode = if shared { Mode::Shared } else { Mode::Exclusive };
-                if line.held_by(&owner(birth)).is_none() {
+                if !holds(&line, birth) {
                     ask(&mut line, (number * 10 + place) as u64, birth, mode);
                 }
             }
@@ -229,7 +233,7 @@ proptest! {
         let key: LockKey = "task:1".parse().unwrap();
         let (mut waits, mut line) = (Waits::default(), Line::default());
         for (number, birth) in births.into_iter().enumerate() {
-            if line.held_by(&owner(birth)).is_none() {
+            if !holds(&line, birth) {
                 ask(&mut line, number as u64, birth, Mode::Exclusive);
                 waits.update(&key, &line);
             }

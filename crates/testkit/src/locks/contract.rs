@@ -6,7 +6,7 @@ use std::time::Duration;
 use coordination::locks::{
     Acquired, Filter, Locks, Refusal, Rules, Several, TicketStatus, Wait, Wanted, What, acquire_many,
 };
-use domain::locks::{LockKey, Mode};
+use domain::locks::{LOCKS_PER_AGENT_MAX, LockKey, Mode};
 use tokio::task::JoinHandle;
 
 use super::{
@@ -23,6 +23,7 @@ pub async fn keeps<S: Subject>(make: impl Fn() -> S) {
     who_goes_away_leaves_nothing(&make()).await;
     tickets_need_no_connection(&make()).await;
     lines_are_bounded(&make()).await;
+    an_agent_has_only_so_many(&make()).await;
     tenants_do_not_meet(&make()).await;
     several_are_all_or_none(&make()).await;
     for (owners, shared) in [(2, false), (5, false), (20, false), (2, true), (5, true)] {
@@ -227,6 +228,32 @@ async fn lines_are_bounded(subject: &impl Subject) {
         lock(locks.acquire(Wanted { rules, ..waiting(4, "a") })).await,
         Err(Refusal::QueueFull)
     ));
+    // Who would not stand in it does not care how long it is.
+    let refused = lock(locks.acquire(Wanted { rules, ..wanted(4, "a") })).await;
+    assert!(matches!(refused, Err(Refusal::Busy { queue_length: 2, .. })), "{refused:?}");
+}
+
+async fn an_agent_has_only_so_many(subject: &impl Subject) {
+    let locks = subject.locks();
+    let names: Vec<String> = (0..LOCKS_PER_AGENT_MAX).map(|number| number.to_string()).collect();
+    let (first, rest) = names.split_first().expect("many");
+    let held = lock(locks.acquire(request(wanted(1, first), "r"))).await.expect("the first");
+    let asked = rest.iter().map(|name| locks.acquire(wanted(1, name)));
+    for answer in soon(futures_util::future::join_all(asked)).await {
+        answer.expect("a free lock");
+    }
+    assert!(matches!(lock(locks.acquire(wanted(1, "more"))).await, Err(Refusal::TooMany)));
+    let other_work = Wanted { owner: "other".into(), ..wanted(1, "more") };
+    assert!(matches!(lock(locks.acquire(other_work)).await, Err(Refusal::TooMany)));
+    lock(locks.acquire(wanted(2, "more"))).await.expect("another agent's");
+    assert!(
+        matches!(soon(locks.acquire(ticket(1, "more"))).await, Err(Refusal::TooMany)),
+        "places count too"
+    );
+    let again = lock(locks.acquire(request(wanted(1, first), "r"))).await.expect("what it has already");
+    assert_eq!(again.hold.id, held.hold.id);
+    soon(locks.release(grip(&held))).await.expect("its holder");
+    queued(locks.acquire(ticket(1, "more"))).await;
 }
 
 async fn tenants_do_not_meet(subject: &impl Subject) {

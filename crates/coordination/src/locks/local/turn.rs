@@ -96,21 +96,20 @@ impl<'e> Turn<'e> {
 
     /// Somebody asks for the key.
     pub(super) fn ask(&mut self, wanted: Wanted, listener: Listener) -> Asked {
+        // Before anything is counted: who has as many as it may still gets what it has.
+        let Some(listener) = self.repeat(&wanted, listener) else { return Asked::OnTheWay };
+        let is_free = self.line.is_free_for(wanted.mode);
+        if !is_free && wanted.wait == Wait::No {
+            return Asked::Refused(self.busy());
+        }
+        if !is_free && self.line.queue_length() >= wanted.rules.queue_max {
+            return Asked::Refused(Refusal::QueueFull);
+        }
         let number = self.inner.number();
         let name = (wanted.org, wanted.agent);
         let Some(owner) = self.inner.agents.enter(name, &wanted.owner, number) else {
             return Asked::Refused(Refusal::TooMany);
         };
-        let Some(listener) = self.repeat(&wanted, &owner, listener) else {
-            self.inner.agents.leave(&owner, None);
-            return Asked::OnTheWay;
-        };
-        let is_free = self.line.is_free_for(wanted.mode);
-        let is_full = self.line.queue_length() >= wanted.rules.queue_max;
-        if !is_free && (wanted.wait == Wait::No || is_full) {
-            self.inner.agents.leave(&owner, None);
-            return Asked::Refused(if is_full { Refusal::QueueFull } else { self.busy() });
-        }
         let waiter = Waiter {
             number,
             owner,
@@ -138,12 +137,12 @@ impl<'e> Turn<'e> {
     }
 
     /// Answers an owner that has the lock, or the ticket, already. Otherwise the listener comes back.
-    fn repeat(&mut self, wanted: &Wanted, owner: &Owner, listener: Listener) -> Option<Listener> {
+    fn repeat(&mut self, wanted: &Wanted, listener: Listener) -> Option<Listener> {
         let request_id =
             |about: &Option<Box<About>>| about.as_ref().and_then(|about| about.request_id.clone());
         let asked = request_id(&wanted.about);
         let is_same = |about: &Option<Box<About>>| asked.is_some() && request_id(about) == asked;
-        if let Some(hold) = self.line.held_by(owner) {
+        if let Some(hold) = self.line.held_by(wanted.agent, &wanted.owner) {
             let held = Box::new(self.held(hold));
             let reply = match is_same(&hold.about) {
                 true => Reply::Again(Acquired::Held(held)),
@@ -152,7 +151,8 @@ impl<'e> Turn<'e> {
             self.answer(listener, reply);
             return None;
         }
-        let is_mine = |waiter: &Waiter| waiter.owner.birth == owner.birth && is_same(&waiter.about);
+        let is_mine =
+            |waiter: &Waiter| waiter.owner.is(wanted.agent, &wanted.owner) && is_same(&waiter.about);
         let same = self.line.waiters().enumerate().find(|(_, waiter)| is_mine(waiter));
         let ticket = same.and_then(|(place, waiter)| Some((place, waiter.ticket()?)));
         let Some((place, ticket)) = ticket.filter(|_| wanted.wait == Wait::Ticket) else {
