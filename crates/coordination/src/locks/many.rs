@@ -27,7 +27,7 @@ pub async fn acquire_many(locks: &dyn Locks, several: Several) -> Result<Vec<Hel
         Wait::No | Wait::Ticket => Duration::ZERO,
     };
     let deadline = Instant::now() + wait;
-    let mut taken = Taken { locks, terms: &terms, held: Vec::new() };
+    let mut taken = Taken { locks, terms: &terms, held: Vec::new(), all: Vec::new() };
     for (key, mode) in keys {
         let left = deadline.saturating_duration_since(Instant::now());
         // None may end while the others are waited for.
@@ -35,7 +35,11 @@ pub async fn acquire_many(locks: &dyn Locks, several: Several) -> Result<Vec<Hel
         let wait = if wait.is_zero() { Wait::No } else { Wait::For(left) };
         let wanted = Wanted { key, mode, ttl_seconds, wait, ..terms.clone() };
         match locks.acquire(wanted).await {
-            Ok(Acquired::Held(held)) => taken.held.push(*held),
+            Ok(Acquired::Held(held)) => {
+                taken.held.push(taken.grip(&held));
+                taken.all.push(*held);
+            }
+            Ok(Acquired::Again(held)) => taken.all.push(*held),
             Ok(Acquired::Queued { .. }) => return Err(Refusal::Unavailable("an unasked ticket".into())),
             Err(refusal) => {
                 taken.give_back().await;
@@ -50,7 +54,10 @@ pub async fn acquire_many(locks: &dyn Locks, several: Several) -> Result<Vec<Hel
 struct Taken<'a> {
     locks: &'a dyn Locks,
     terms: &'a Wanted,
-    held: Vec<Held>,
+    /// Those that this request has taken, and gives back if it does not get all.
+    held: Vec<Grip>,
+    /// With those that it had before, in the order of their keys.
+    all: Vec<Held>,
 }
 
 impl Taken<'_> {
@@ -59,17 +66,17 @@ impl Taken<'_> {
     }
 
     async fn give_back(&mut self) {
-        while let Some(held) = self.held.last() {
+        while let Some(grip) = self.held.last() {
             // Whatever ended it in the meantime has done the same.
-            drop(self.locks.release(self.grip(held)).await);
+            drop(self.locks.release(*grip).await);
             self.held.pop();
         }
     }
 
     /// Starts the time of all. A lock that was lost on the way (to an admin, or to break a circle) loses all.
     async fn begin(mut self) -> Result<Vec<Held>, Refusal> {
-        let mut begun = Vec::with_capacity(self.held.len());
-        for held in &self.held {
+        let mut begun = Vec::with_capacity(self.all.len());
+        for held in &self.all {
             match self.locks.renew(self.grip(held), Some(self.terms.ttl_seconds), false).await {
                 Ok(held) => begun.push(held),
                 Err(refusal) => {
@@ -85,8 +92,8 @@ impl Taken<'_> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        for held in &self.held {
-            self.locks.abandon(self.grip(held));
+        for grip in &self.held {
+            self.locks.abandon(*grip);
         }
     }
 }

@@ -124,6 +124,9 @@ pub struct Held {
 pub enum Acquired {
     /// The lock.
     Held(Box<Held>),
+    /// The lock that the same request has got before: whoever asked again has not taken it, so it is not its to give
+    /// back when something else fails.
+    Again(Box<Held>),
     /// A place in the line.
     Queued {
         /// The ticket.

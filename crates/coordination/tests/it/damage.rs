@@ -6,7 +6,7 @@ use coordination::locks::local::{JournalError, Recovered, recover, write_copy};
 use coordination::locks::{Refusal, What};
 use testkit::locks::{Subject, grip, key, lock, org, queued, soon, ticket, until, wanted};
 
-use crate::local::LocalSubject;
+use crate::local::{LocalSubject, copy_live};
 
 /// A journal with ten locks, taken one after the other so that each is a batch, all but one released again.
 async fn written() -> LocalSubject {
@@ -237,7 +237,7 @@ async fn a_start_that_breaks_off_anywhere_can_be_begun_again() {
 
 #[tokio::test]
 async fn tokens_of_keys_that_nobody_holds_are_not_forgotten() {
-    let mut subject = LocalSubject::with_logs_of(16 << 10);
+    let subject = LocalSubject::with_logs_of(16 << 10);
     let locks = subject.locks();
     let kept = lock(locks.acquire(wanted(1, "kept"))).await.unwrap();
     subject.local().begin_epoch(5);
@@ -250,12 +250,16 @@ async fn tokens_of_keys_that_nobody_holds_are_not_forgotten() {
     }
     drop(locks);
     until("the journal was compacted", || !first.exists()).await;
-    for run in ["of a running engine", "of one that starts"] {
-        subject.restart();
-        assert_eq!(recover(&subject.dir()).unwrap().state.newest_epoch(), 5, "a snapshot {run}");
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("journal");
+    copy_live(&subject.dir(), &dir);
+    for (epoch, whose) in [(6, "a running engine's"), (7, "that of a start")] {
+        let found = recover(&dir).unwrap();
+        assert_eq!(found.state.newest_epoch(), 5, "the snapshot is {whose}");
+        drop(LocalSubject::open(&dir, found, epoch).unwrap());
     }
     let copy = tempfile::tempdir().unwrap();
-    write_copy(copy.path(), &recover(&subject.dir()).unwrap().state).unwrap();
+    write_copy(copy.path(), &recover(&dir).unwrap().state).unwrap();
     let refused = LocalSubject::open(copy.path(), recover(copy.path()).unwrap(), 5);
     assert!(matches!(refused, Err(JournalError::NoEpochs)), "{:?}", refused.err());
 }

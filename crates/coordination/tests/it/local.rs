@@ -48,6 +48,8 @@ pub(crate) struct LocalSubject {
     log_bytes: u64,
     /// Whether nobody else has taken over.
     pub(crate) may_commit: Arc<AtomicBool>,
+    /// While somebody has this, nothing comes to the disk.
+    pub(crate) disk: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl LocalSubject {
@@ -64,6 +66,7 @@ impl LocalSubject {
             epoch: 0,
             log_bytes,
             may_commit: Arc::new(AtomicBool::new(true)),
+            disk: Arc::default(),
         };
         subject.start().expect("an empty journal");
         subject
@@ -82,8 +85,11 @@ impl LocalSubject {
         self.epoch += 1;
         let found = recover(&self.dir())?;
         let ports = Ports { time: self.time.clone(), fresh: fresh(self.epoch), told: self.ears.clone() };
-        let lease = Arc::clone(&self.may_commit);
-        let may_commit = Box::new(move || lease.load(Ordering::SeqCst));
+        let (lease, disk) = (Arc::clone(&self.may_commit), Arc::clone(&self.disk));
+        let may_commit = Box::new(move || {
+            drop(disk.blocking_lock());
+            lease.load(Ordering::SeqCst)
+        });
         let options = Options { dir: self.dir(), log_bytes: self.log_bytes, may_commit };
         self.engine = Some(Arc::new(Local::start(found, self.epoch, ports, options)?));
         Ok(())
@@ -124,7 +130,7 @@ fn fresh(epoch: i64) -> Arc<dyn Fn() -> Uuid + Send + Sync> {
 }
 
 /// Copies a journal that may be compacted meanwhile: if it was, another copy is made.
-fn copy_live(from: &Path, to: &Path) {
+pub(crate) fn copy_live(from: &Path, to: &Path) {
     let names = || -> Vec<_> {
         let entries = std::fs::read_dir(from).expect("a journal").map(|entry| entry.expect("an entry"));
         let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();

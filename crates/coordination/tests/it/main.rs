@@ -7,5 +7,6 @@
 )]
 
 mod damage;
+mod gone;
 mod local;
 mod locks;

@@ -52,7 +52,7 @@ pub(crate) async fn acquire(
         priority: request.priority,
     };
     Ok(match locks::acquire(&app.hub, &caller, ask).await? {
-        Acquired::Held(held) => Json(shown(&held)).into_response(),
+        Acquired::Held(held) | Acquired::Again(held) => Json(shown(&held)).into_response(),
         Acquired::Queued { ticket, position } => {
             let queued = QueuedLock { ticket_id: ticket.raw(), position: small(position) };
             (StatusCode::ACCEPTED, Json(queued)).into_response()

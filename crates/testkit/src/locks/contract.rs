@@ -10,8 +10,8 @@ use domain::locks::{LOCKS_PER_AGENT_MAX, LockKey, Mode};
 use tokio::task::JoinHandle;
 
 use super::{
-    Held, Subject, agent, circles, grip, key, lock, org, queued, request, soon, ticket, until, waiting,
-    wanted,
+    Held, Subject, agent, circles, grip, key, lock, org, queued, repeats, request, soon, ticket, until,
+    waiting, wanted,
 };
 
 /// Everything, each scene with an engine of its own.
@@ -19,7 +19,9 @@ pub async fn keeps<S: Subject>(make: impl Fn() -> S) {
     one_holds_and_gives_back(&make()).await;
     a_line_is_first_come_first_served(&make()).await;
     time_ends_what_is_not_renewed(&make()).await;
-    who_repeats_gets_the_same(&make()).await;
+    repeats::who_repeats_gets_the_same(&make()).await;
+    repeats::who_repeats_while_waiting_gets_the_same(&make()).await;
+    repeats::who_repeats_several_loses_none(&make()).await;
     who_goes_away_leaves_nothing(&make()).await;
     tickets_need_no_connection(&make()).await;
     lines_are_bounded(&make()).await;
@@ -55,7 +57,7 @@ pub(super) async fn stands_in_line(locks: &Arc<dyn Locks>, name: &str, length: u
 
 pub(super) async fn got(asked: JoinHandle<Result<Acquired, Refusal>>) -> Result<Held, Refusal> {
     match soon(asked).await.expect("a task that does not panic")? {
-        Acquired::Held(held) => Ok(*held),
+        Acquired::Held(held) | Acquired::Again(held) => Ok(*held),
         Acquired::Queued { .. } => panic!("a ticket where nobody asked for one"),
     }
 }
@@ -127,36 +129,6 @@ async fn time_ends_what_is_not_renewed(subject: &impl Subject) {
     soon(locks.renew(grip(&next), Some(1), true)).await.expect("shorter");
     subject.advance(Duration::from_millis(1_200));
     assert!(!soon(locks.is_current(org(0), key("a"), next.hold.fence)).await.expect("an answer"));
-}
-
-async fn who_repeats_gets_the_same(subject: &impl Subject) {
-    let locks = subject.locks();
-    let first = lock(locks.acquire(request(wanted(1, "a"), "r1"))).await.expect("a lock");
-    let again = lock(locks.acquire(request(wanted(1, "a"), "r1"))).await.expect("the same request");
-    assert_eq!(again.hold.id, first.hold.id);
-    for other in [request(wanted(1, "a"), "r2"), wanted(1, "a")] {
-        let refused = lock(locks.acquire(other)).await;
-        let Err(Refusal::AlreadyHeld(held)) = refused else { panic!("{refused:?}") };
-        assert_eq!(held.hold.id, first.hold.id);
-    }
-    let other_work = Wanted { owner: "other".into(), ..wanted(1, "a") };
-    assert!(matches!(lock(locks.acquire(other_work)).await, Err(Refusal::Busy { .. })));
-    let (one, _) = queued(locks.acquire(request(ticket(2, "a"), "t"))).await;
-    let (two, place) = queued(locks.acquire(request(ticket(2, "a"), "t"))).await;
-    assert_eq!((one, place), (two, 1));
-    drop(soon(locks.leave(org(0), one)).await);
-    // Who waits twice and gets it once waits no more.
-    let waits = [asks(&locks, waiting(3, "a")), asks(&locks, waiting(3, "a"))];
-    stands_in_line(&locks, "a", 2).await;
-    soon(locks.release(grip(&first))).await.expect("its holder");
-    let mut granted = 0;
-    for asked in waits {
-        match got(asked).await {
-            Ok(_) => granted += 1,
-            Err(refusal) => assert!(matches!(refusal, Refusal::AlreadyHeld(_)), "{refusal:?}"),
-        }
-    }
-    assert_eq!(granted, 1);
 }
 
 async fn who_goes_away_leaves_nothing(subject: &impl Subject) {
@@ -268,7 +240,7 @@ async fn tenants_do_not_meet(subject: &impl Subject) {
     assert!(soon(locks.is_current(org(1), key("a"), theirs.hold.fence)).await.expect("an answer"));
 }
 
-fn several(number: u128, names: &[&str], wait: Wait) -> Several {
+pub(super) fn several(number: u128, names: &[&str], wait: Wait) -> Several {
     let keys = names.iter().map(|name| (key(name), Mode::Exclusive)).collect();
     Several { keys, terms: Wanted { wait, ..wanted(number, "unused") } }
 }

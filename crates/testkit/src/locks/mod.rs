@@ -3,6 +3,7 @@
 mod circles;
 pub mod contract;
 pub mod model;
+mod repeats;
 pub mod scripts;
 
 use std::future::Future;
@@ -110,7 +111,7 @@ pub fn request(wanted: Wanted, request_id: &str) -> Wanted {
 /// The lock, or what came instead.
 pub async fn lock(answer: Answer<'_, Acquired>) -> Result<Held, Refusal> {
     match soon(answer).await? {
-        Acquired::Held(held) => Ok(*held),
+        Acquired::Held(held) | Acquired::Again(held) => Ok(*held),
         Acquired::Queued { position, .. } => {
             panic!("a ticket at place {position} where nobody asked for one")
         }
@@ -121,7 +122,7 @@ pub async fn lock(answer: Answer<'_, Acquired>) -> Result<Held, Refusal> {
 pub async fn queued(answer: Answer<'_, Acquired>) -> (Id<domain::locks::Waiter>, usize) {
     match soon(answer).await.expect("a ticket") {
         Acquired::Queued { ticket, position } => (ticket, position),
-        Acquired::Held(_) => panic!("the lock was free"),
+        Acquired::Held(_) | Acquired::Again(_) => panic!("the lock was free"),
     }
 }
 

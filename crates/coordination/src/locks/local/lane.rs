@@ -1,11 +1,12 @@
 //! A part of the keys under one mutex, and what it has to write and to say.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::Id;
 use domain::locks::{Line, LockKey};
 use domain::organizations::Organization;
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use super::journal::record::{Origin, Writing, write};
 use super::journal::snapshot::{encode_happening, encode_line};
@@ -52,6 +53,9 @@ pub(super) struct Lane {
     pub(super) lines: HashMap<Place, Line>,
     /// Those who wait with an open connection, by the number of the waiter.
     pub(super) open: HashMap<u64, oneshot::Sender<Box<Reply>>>,
+    /// Locks and tickets that were told to the same request again. Whoever asked first may be gone; they are not
+    /// nobody's.
+    pub(super) told_again: HashSet<Uuid>,
     /// What is not yet noted elsewhere.
     happenings: BTreeMap<u64, Happening>,
     /// The number of the last record.
@@ -65,6 +69,7 @@ impl Lane {
             number,
             lines: HashMap::new(),
             open: HashMap::new(),
+            told_again: HashSet::new(),
             happenings: BTreeMap::new(),
             written: 0,
             out: Out::default(),

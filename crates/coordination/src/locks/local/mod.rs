@@ -246,17 +246,23 @@ impl Inner {
     fn take_back(&self, reply: Reply) {
         match reply {
             Reply::Acquired(Acquired::Held(held)) => {
-                let owner = &held.hold.owner;
-                self.abandon(Grip { org: owner.org, agent: owner.agent, id: held.hold.id });
+                let (org, id) = (held.hold.owner.org, held.hold.id);
+                let mut turn = Turn::at(self, Place { org, key: held.key });
+                turn.take_back(id);
+                turn.finish();
             }
             Reply::Acquired(Acquired::Queued { ticket, .. }) => {
                 if let Some(place) = self.tickets.place(ticket) {
                     let mut turn = Turn::at(self, place);
-                    turn.end_tickets(|waiter| waiter.ticket() == Some(ticket), tickets::End::Cancelled);
+                    turn.take_ticket_back(ticket);
                     turn.finish();
                 }
             }
-            Reply::Again(_) | Reply::Refused(_) | Reply::Held(_) | Reply::Nothing => {}
+            Reply::Acquired(Acquired::Again(_))
+            | Reply::Again(_)
+            | Reply::Refused(_)
+            | Reply::Held(_)
+            | Reply::Nothing => {}
         }
     }
 

@@ -138,16 +138,10 @@ impl<'e> Turn<'e> {
 
     /// Answers an owner that has the lock, or the ticket, already. Otherwise the listener comes back.
     fn repeat(&mut self, wanted: &Wanted, listener: Listener) -> Option<Listener> {
-        let request_id =
-            |about: &Option<Box<About>>| about.as_ref().and_then(|about| about.request_id.clone());
-        let asked = request_id(&wanted.about);
-        let is_same = |about: &Option<Box<About>>| asked.is_some() && request_id(about) == asked;
+        let is_same = |about: &Option<Box<About>>| is_same_request(about.as_deref(), wanted.about.as_deref());
         if let Some(hold) = self.line.held_by(wanted.agent, &wanted.owner) {
-            let held = Box::new(self.held(hold));
-            let reply = match is_same(&hold.about) {
-                true => Reply::Again(Acquired::Held(held)),
-                false => Reply::Refused(Refusal::AlreadyHeld(held)),
-            };
+            let (held, is_same) = (self.held(hold), is_same(&hold.about));
+            let reply = self.already(&held, is_same);
             self.answer(listener, reply);
             return None;
         }
@@ -158,8 +152,18 @@ impl<'e> Turn<'e> {
         let Some((place, ticket)) = ticket.filter(|_| wanted.wait == Wait::Ticket) else {
             return Some(listener);
         };
+        self.lane.told_again.insert(ticket.raw());
         self.answer(listener, Reply::Again(Acquired::Queued { ticket, position: place + 1 }));
         None
+    }
+
+    /// What to say to an owner about the lock it has: the same request gets it again.
+    fn already(&mut self, held: &Held, is_same: bool) -> Reply {
+        if !is_same {
+            return Reply::Refused(Refusal::AlreadyHeld(Box::new(held.clone())));
+        }
+        self.lane.told_again.insert(held.hold.id.raw());
+        Reply::Again(Acquired::Again(Box::new(held.clone())))
     }
 
     fn queue_ticket(&mut self, mut waiter: Waiter, listener: Listener) {
@@ -201,27 +205,30 @@ impl<'e> Turn<'e> {
         if let Some(ticket) = ticket {
             self.inner.tickets.granted(ticket, hold.id);
         }
-        let held = Box::new(self.held(&hold));
+        let held = self.held(&hold);
         if let Some(listener) = listener {
-            self.answer(listener, Reply::Acquired(Acquired::Held(held.clone())));
+            self.answer(listener, Reply::Acquired(Acquired::Held(Box::new(held.clone()))));
         }
         let what = if ticket.is_some() { What::Promoted } else { What::Acquired };
         self.tell(what, &Arc::clone(&hold.owner), Some(&hold), ticket);
         for waiter in self.line.grant(hold) {
-            self.gone(&waiter, End::Cancelled, &Refusal::AlreadyHeld(held.clone()));
+            let is_same = is_same_request(waiter.about.as_deref(), held.hold.about.as_deref());
+            let reply = self.already(&held, is_same);
+            self.gone(&waiter, End::Cancelled, reply);
         }
     }
 
     /// A waiter has left the line without the lock.
-    fn gone(&mut self, waiter: &Waiter, end: End, refusal: &Refusal) {
+    fn gone(&mut self, waiter: &Waiter, end: End, reply: Reply) {
         self.inner.waiting.fetch_sub(1, Ordering::Relaxed);
         self.inner.agents.leave(&waiter.owner, None);
         if let Some(ticket) = waiter.ticket() {
+            self.lane.told_again.remove(&ticket.raw());
             self.inner.tickets.ended(ticket, end);
             self.lane.write(&Record::Left(self.place.clone(), waiter.number));
         }
         if let Some(listener) = self.lane.open.remove(&waiter.number) {
-            self.answer(listener, Reply::Refused(refusal.clone()));
+            self.answer(listener, reply);
         }
     }
 
@@ -229,7 +236,7 @@ impl<'e> Turn<'e> {
     pub(super) fn dismiss(&mut self, whom: impl Fn(&Waiter) -> bool, end: End, refusal: &Refusal) -> usize {
         let left = self.line.leave_where(whom);
         for waiter in &left {
-            self.gone(waiter, end, refusal);
+            self.gone(waiter, end, Reply::Refused(refusal.clone()));
         }
         self.serve();
         left.len()
@@ -245,7 +252,9 @@ impl<'e> Turn<'e> {
         self.lane.write(&Record::Ended(self.place.clone(), id));
         self.inner.index.remove(id);
         self.inner.agents.leave(&hold.owner, Some(id));
+        self.lane.told_again.remove(&id.raw());
         if let Some(ticket) = hold.ticket() {
+            self.lane.told_again.remove(&ticket.raw());
             self.inner.tickets.ended(ticket, End::Expired);
         }
         Some(hold)
@@ -257,6 +266,26 @@ impl<'e> Turn<'e> {
         self.tell(What::Released, &hold.owner, Some(&hold), None);
         self.serve();
         Some(hold)
+    }
+
+    /// Ends a lock that was granted to somebody who is gone, unless the same request has come again for it.
+    pub(super) fn take_back(&mut self, id: Id<Hold>) {
+        if !self.lane.told_again.contains(&id.raw()) {
+            self.give_back(id);
+        }
+    }
+
+    /// The same for a ticket, and for the lock it may have got meanwhile.
+    pub(super) fn take_ticket_back(&mut self, ticket: Id<Waiter>) {
+        if self.lane.told_again.contains(&ticket.raw()) {
+            return;
+        }
+        self.end_tickets(|waiter| waiter.ticket() == Some(ticket), End::Cancelled);
+        let promoted =
+            self.line.holders().iter().find(|hold| hold.ticket() == Some(ticket)).map(|hold| hold.id);
+        if let Some(id) = promoted {
+            self.take_back(id);
+        }
     }
 
     pub(super) fn release(&mut self, of: Grip, listener: Listener) -> Result<(), Refusal> {
@@ -320,6 +349,11 @@ impl<'e> Turn<'e> {
     pub(super) fn now(&self) -> Timestamp {
         self.now.wall
     }
+}
+
+fn is_same_request(one: Option<&About>, other: Option<&About>) -> bool {
+    let id = one.and_then(|about| about.request_id.as_deref());
+    id.is_some() && id == other.and_then(|about| about.request_id.as_deref())
 }
 
 fn refusal(refused: Refused) -> Refusal {

@@ -1,0 +1,89 @@
+//! Whoever asked is gone before its answer is durable.
+
+use coordination::locks::{Acquired, Refusal, Wanted};
+use testkit::locks::{Subject, grip, key, lock, org, queued, request, soon, ticket, until, wanted};
+use tokio::task::JoinHandle;
+
+use crate::local::LocalSubject;
+
+type Asked = JoinHandle<Result<Acquired, Refusal>>;
+
+/// Asks in the background. The engine has seen it when this returns; it cannot have been answered.
+async fn asked(subject: &LocalSubject, wanted: Wanted) -> Asked {
+    let locks = subject.locks();
+    let place = (wanted.org, wanted.key.clone());
+    let before = seen(subject, &place).await;
+    #[expect(clippy::disallowed_methods, reason = "a test waits for its own tasks")]
+    let asked = tokio::spawn(async move { locks.acquire(wanted).await });
+    for _ in 0..10_000 {
+        if seen(subject, &place).await != before {
+            return asked;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the engine never saw it");
+}
+
+async fn seen(
+    subject: &LocalSubject,
+    place: &(domain::Id<domain::organizations::Organization>, domain::locks::LockKey),
+) -> (usize, usize) {
+    let line = subject.locks().queue(place.0, place.1.clone()).await.unwrap();
+    (line.holders.len(), line.waiters.len())
+}
+
+async fn hang_up(asked: Asked) {
+    asked.abort();
+    drop(asked.await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_it_got_is_free_at_once() {
+    let subject = LocalSubject::new();
+    let disk = subject.disk.lock().await;
+    let gone = asked(&subject, wanted(1, "a")).await;
+    hang_up(gone).await;
+    drop(disk);
+    until("it is free", || subject.locks().counts().held == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_lock_its_ticket_got_meanwhile_is_free_at_once() {
+    let subject = LocalSubject::new();
+    let locks = subject.locks();
+    let held = lock(locks.acquire(wanted(1, "a"))).await.unwrap();
+    let disk = subject.disk.lock().await;
+    let gone = asked(&subject, ticket(2, "a")).await;
+    // The ticket moves up before anybody could hear of it.
+    locks.abandon(grip(&held));
+    hang_up(gone).await;
+    drop(disk);
+    until("it is free", || locks.counts().held == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_asks_again_keeps_it() {
+    let subject = LocalSubject::new();
+    let locks = subject.locks();
+    let in_the_way = lock(locks.acquire(wanted(1, "b"))).await.unwrap();
+    let disk = subject.disk.lock().await;
+    let gone = [
+        asked(&subject, request(wanted(2, "a"), "r")).await,
+        asked(&subject, request(ticket(2, "b"), "r")).await,
+    ];
+    let (again, ticket_again) =
+        (locks.acquire(request(wanted(2, "a"), "r")), locks.acquire(request(ticket(2, "b"), "r")));
+    let both = async { tokio::join!(soon(again), queued(ticket_again)) };
+    tokio::pin!(both);
+    assert!(futures_util::poll!(&mut both).is_pending(), "nothing is durable yet");
+    for gone in gone {
+        hang_up(gone).await;
+    }
+    drop(disk);
+    let (again, (ticket, _)) = both.await;
+    let Ok(Acquired::Again(held)) = again else { panic!("{again:?}") };
+    soon(locks.release(grip(&in_the_way))).await.unwrap();
+    assert!(soon(locks.is_current(org(0), key("a"), held.hold.fence)).await.unwrap());
+    let status = soon(locks.ticket(org(0), ticket)).await.unwrap().status;
+    assert!(matches!(status, coordination::locks::TicketStatus::Granted(_)), "{status:?}");
+}
