@@ -121,16 +121,16 @@ impl Writer {
                 thread::park();
                 continue;
             }
-            if let Err(refusal) = self.commit(dirty) {
-                drop(self.inner.journal.failure.set(refusal));
+            if !self.commit(dirty) {
                 self.inner.refuse_all();
                 return self.inner.forget_unwritten();
             }
         }
     }
 
-    /// Writes what the lanes have as one batch, then answers.
-    fn commit(&mut self, dirty: u64) -> Result<(), Refusal> {
+    /// Writes what the lanes have as one batch, then answers. False if it could not be written: those who wait for
+    /// the answers find out why when these are dropped, so it is said before.
+    fn commit(&mut self, dirty: u64) -> bool {
         let (mut records, mut done) = (Vec::new(), Vec::new());
         for lane in (0..LANES).filter(|lane| dirty & 1 << lane != 0) {
             let out = self.inner.lane(lane).take_out();
@@ -139,18 +139,26 @@ impl Writer {
             }
             done.extend(out.done);
         }
-        if !records.is_empty() {
-            if !(self.options.may_commit)() {
-                return Err(Refusal::Unavailable("another server has taken over the database".into()));
-            }
-            if let Err(error) = self.log.write(&records) {
-                tracing::error!("locks end here, and with them every answer about them: {error}");
-                return Err(Refusal::OutcomeUnknown);
-            }
+        if let Err(refusal) = self.write(&records) {
+            drop(self.inner.journal.failure.set(refusal));
+            return false;
         }
         done.into_iter().for_each(|done| self.answer(done));
         self.compact_if_grown();
-        Ok(())
+        true
+    }
+
+    fn write(&mut self, records: &[Vec<u8>]) -> Result<(), Refusal> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        if !(self.options.may_commit)() {
+            return Err(Refusal::Unavailable("another server has taken over the database".into()));
+        }
+        self.log.write(records).map_err(|error| {
+            tracing::error!("locks end here, and with them every answer about them: {error}");
+            Refusal::OutcomeUnknown
+        })
     }
 
     fn answer(&self, done: Done) {
