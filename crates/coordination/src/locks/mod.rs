@@ -34,8 +34,14 @@ pub trait Locks: Send + Sync {
     fn abandon(&self, of: Grip);
     /// Whether this token is that of a lock that is held.
     fn is_current(&self, org: Id<Organization>, key: LockKey, fence: u64) -> Answer<'_, bool>;
-    /// Ends whatever holds the key; those who wait move up.
-    fn force_release(&self, org: Id<Organization>, key: LockKey) -> Answer<'_, Vec<Held>>;
+    /// Ends those of these locks that still hold the key; those who wait move up. Whoever has taken it since is not
+    /// whom somebody decided about.
+    fn force_release(
+        &self,
+        org: Id<Organization>,
+        key: LockKey,
+        which: Vec<Id<Hold>>,
+    ) -> Answer<'_, Vec<Held>>;
     /// Ends everything an agent holds and waits for.
     fn release_all(&self, org: Id<Organization>, agent: Id<Account>) -> Answer<'_, usize>;
     /// How a ticket stands.
@@ -300,21 +306,12 @@ pub enum What {
     Promoted,
     /// Its owner lost it to break a circle.
     Deadlock,
-    /// An admin ended it.
-    ForceReleased,
 }
 
 impl What {
     /// Every one.
-    pub const ALL: [Self; 7] = [
-        Self::Acquired,
-        Self::Released,
-        Self::Expired,
-        Self::Queued,
-        Self::Promoted,
-        Self::Deadlock,
-        Self::ForceReleased,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Acquired, Self::Released, Self::Expired, Self::Queued, Self::Promoted, Self::Deadlock];
 
     /// The type of its event.
     #[must_use]
@@ -326,7 +323,6 @@ impl What {
             Self::Queued => "lock:queued",
             Self::Promoted => "lock:promoted",
             Self::Deadlock => "lock:deadlock",
-            Self::ForceReleased => "lock:force_released",
         }
     }
 

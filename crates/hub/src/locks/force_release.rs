@@ -21,7 +21,7 @@ struct Ending {
 }
 
 /// Ends whatever holds a key; those who wait move up. It is on record before it happens, so whatever stops the hub in
-/// between leaves a row too many, never one too few.
+/// between leaves a row too many, never one too few. Only what is on record ends: who takes the key meanwhile keeps it.
 pub async fn force_release(
     hub: &Hub,
     caller: &Caller,
@@ -36,9 +36,10 @@ pub async fn force_release(
     text::name(&reason, REASON_CHARS_MAX).map_err(|bad| HubError::field("/reason", bad.to_string()))?;
     let (locks, org) = (engine(hub)?, caller.credential.organization.id);
     let holders = locks.queue(org, key.clone()).await?.holders;
+    let which = holders.iter().map(|held| held.hold.id).collect();
     let act = Act::new(hub, caller, Ending { key: key.clone(), reason, holders });
     hub.records.write(act, |tx, act| Box::pin(unit(tx, act))).await?;
-    Ok(locks.force_release(org, key).await?)
+    Ok(locks.force_release(org, key, which).await?)
 }
 
 async fn unit(tx: &mut Tx, act: &Act<Ending>) -> Result<(), HubError> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use coordination::locks::{
     Acquired, Filter, Locks, Refusal, Rules, Several, TicketStatus, Wait, Wanted, What, acquire_many,
 };
-use domain::locks::{LOCKS_PER_AGENT_MAX, LockKey, Mode};
+use domain::Id;
+use domain::locks::{Hold, LOCKS_PER_AGENT_MAX, LockKey, Mode};
 use tokio::task::JoinHandle;
 
 use super::{
@@ -236,7 +237,8 @@ async fn tenants_do_not_meet(subject: &impl Subject) {
     let mut wrong = grip(&theirs);
     wrong.org = org(0);
     assert!(matches!(soon(locks.release(wrong)).await, Err(Refusal::Expired)));
-    assert_eq!(soon(locks.force_release(org(0), key("a"))).await.expect("mine").len(), 1);
+    assert_eq!(ended(&locks, &theirs, org(0)).await, []);
+    assert_eq!(ended(&locks, &mine, org(0)).await, [mine.hold.id]);
     assert!(soon(locks.is_current(org(1), key("a"), theirs.hold.fence)).await.expect("an answer"));
 }
 
@@ -296,11 +298,23 @@ async fn an_admin_ends_what_is_held(subject: &impl Subject) {
     let held = lock(locks.acquire(wanted(1, "a"))).await.expect("a lock");
     let next = asks(&locks, waiting(2, "a"));
     stands_in_line(&locks, "a", 1).await;
-    let ended = soon(locks.force_release(org(0), key("a"))).await.expect("an answer");
-    assert_eq!(ended[0].hold.id, held.hold.id);
-    assert!(got(next).await.expect("its turn").hold.fence > held.hold.fence);
+    assert_eq!(ended(&locks, &held, org(0)).await, [held.hold.id]);
+    let next = got(next).await.expect("its turn");
+    assert!(next.hold.fence > held.hold.fence);
     assert!(matches!(soon(locks.renew(grip(&held), None, true)).await, Err(Refusal::Expired)));
-    assert!(soon(locks.force_release(org(0), key("free"))).await.expect("an answer").is_empty());
+    // Whoever decided to end the first one has not decided about the second.
+    assert_eq!(ended(&locks, &held, org(0)).await, []);
+    assert!(soon(locks.is_current(org(0), key("a"), next.hold.fence)).await.expect("an answer"));
+}
+
+/// What an admin ends who has seen this lock.
+async fn ended(
+    locks: &Arc<dyn Locks>,
+    seen: &Held,
+    org: Id<domain::organizations::Organization>,
+) -> Vec<Id<Hold>> {
+    let ended = soon(locks.force_release(org, seen.key.clone(), vec![seen.hold.id])).await;
+    ended.expect("an answer").iter().map(|held| held.hold.id).collect()
 }
 
 async fn locks_are_listed_newest_first(subject: &impl Subject) {
@@ -337,4 +351,9 @@ async fn closing_answers_everybody(subject: &impl Subject) {
     let refused = got(waits).await;
     assert!(matches!(refused, Err(Refusal::TimedOut)), "{refused:?}");
     assert!(matches!(lock(locks.acquire(wanted(3, "b"))).await, Err(Refusal::Unavailable(_))));
+    // What nobody keeps true any more is not shown either.
+    assert!(matches!(soon(locks.queue(org(0), key("a"))).await, Err(Refusal::Unavailable(_))));
+    assert!(matches!(soon(locks.graph(org(0))).await, Err(Refusal::Unavailable(_))));
+    let all = Filter { org: org(0), agent: None, resource_type: None, key: None, before: None, limit: 4 };
+    assert!(matches!(soon(locks.list(all)).await, Err(Refusal::Unavailable(_))));
 }

@@ -79,11 +79,10 @@ impl<S: Subject> Play<S> {
             18 => {
                 let key_number = u8::try_from(self.pick(KEYS)).expect("few");
                 self.model.remove(|entry| entry.key == key_number && entry.holds());
-                drop(
-                    soon(self.subject.locks().force_release(org(0), named(key_number)))
-                        .await
-                        .expect("an answer"),
-                );
+                let locks = self.subject.locks();
+                let line = soon(locks.queue(org(0), named(key_number))).await.expect("a line");
+                let which = line.holders.iter().map(|held| held.hold.id).collect();
+                drop(soon(locks.force_release(org(0), named(key_number), which)).await.expect("an answer"));
                 "an admin ends it"
             }
             _ => {

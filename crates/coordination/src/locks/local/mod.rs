@@ -329,8 +329,13 @@ impl Locks for Local {
         Box::pin(views::is_current(&self.inner, Place { org, key }, fence))
     }
 
-    fn force_release(&self, org: Id<Organization>, key: LockKey) -> Answer<'_, Vec<Held>> {
-        Box::pin(views::force_release(&self.inner, Place { org, key }))
+    fn force_release(
+        &self,
+        org: Id<Organization>,
+        key: LockKey,
+        which: Vec<Id<Hold>>,
+    ) -> Answer<'_, Vec<Held>> {
+        Box::pin(async move { views::force_release(&self.inner, Place { org, key }, &which).await })
     }
 
     fn release_all(&self, org: Id<Organization>, agent: Id<Account>) -> Answer<'_, usize> {
@@ -346,15 +351,15 @@ impl Locks for Local {
     }
 
     fn list(&self, filter: Filter) -> Answer<'_, Vec<Held>> {
-        Box::pin(async move { Ok(views::list(&self.inner, &filter)) })
+        Box::pin(async move { views::list(&self.inner, &filter) })
     }
 
     fn queue(&self, org: Id<Organization>, key: LockKey) -> Answer<'_, Standing> {
-        Box::pin(async move { Ok(views::queue(&self.inner, Place { org, key })) })
+        Box::pin(async move { views::queue(&self.inner, Place { org, key }) })
     }
 
     fn graph(&self, org: Id<Organization>) -> Answer<'_, Graph> {
-        Box::pin(async move { Ok(views::graph(&self.inner, org)) })
+        Box::pin(async move { views::graph(&self.inner, org) })
     }
 
     fn counts(&self) -> Counts {

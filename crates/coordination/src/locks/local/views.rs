@@ -37,14 +37,16 @@ pub(super) async fn is_current(inner: &Inner, place: Place, fence: u64) -> Resul
     settled(inner, place, |turn| turn.line.holders().iter().any(|hold| hold.fence == fence)).await
 }
 
-pub(super) async fn force_release(inner: &Inner, place: Place) -> Result<Vec<Held>, Refusal> {
+pub(super) async fn force_release(
+    inner: &Inner,
+    place: Place,
+    which: &[Id<Hold>],
+) -> Result<Vec<Held>, Refusal> {
     settled(inner, place, |turn| {
-        let holders: Vec<Held> = turn.line.holders().iter().map(|hold| turn.held(hold)).collect();
-        for held in &holders {
-            turn.end(held.hold.id);
-        }
+        let end = |id: &Id<Hold>| turn.end(*id).map(|hold| turn.held(&hold));
+        let ended = which.iter().filter_map(end).collect();
         turn.serve();
-        holders
+        ended
     })
     .await
 }
@@ -103,20 +105,22 @@ pub(super) async fn ticket(
     Ok(Ticket { id, key: entry.place.key, agent: entry.agent, status })
 }
 
-pub(super) fn queue(inner: &Inner, place: Place) -> Standing {
+pub(super) fn queue(inner: &Inner, place: Place) -> Result<Standing, Refusal> {
+    inner.check_open()?;
     let turn = Turn::at(inner, place);
     let standing = Standing {
         holders: turn.line.holders().iter().map(|hold| turn.held(hold)).collect(),
         waiters: turn.line.waiters().cloned().collect(),
     };
     turn.finish();
-    standing
+    Ok(standing)
 }
 
-pub(super) fn graph(inner: &Inner, org: Id<Organization>) -> Graph {
+pub(super) fn graph(inner: &Inner, org: Id<Organization>) -> Result<Graph, Refusal> {
+    inner.check_open()?;
     let graphs = inner.waits(org);
-    let Some(waits) = graphs.get(&org) else { return Graph::default() };
-    Graph { edges: waits.edges(), circles: waits.circles() }
+    let Some(waits) = graphs.get(&org) else { return Ok(Graph::default()) };
+    Ok(Graph { edges: waits.edges(), circles: waits.circles() })
 }
 
 /// By when it was granted; newest first means that the greatest go out of the heap last.
@@ -177,7 +181,8 @@ impl Search<'_> {
 }
 
 /// Those of one key or one agent are found directly; otherwise all are looked at, lane by lane.
-pub(super) fn list(inner: &Inner, filter: &Filter) -> Vec<Held> {
+pub(super) fn list(inner: &Inner, filter: &Filter) -> Result<Vec<Held>, Refusal> {
+    inner.check_open()?;
     let mut search = Search { filter, now_ms: inner.time.monotonic_ms(), found: BinaryHeap::new() };
     let look_at = |place: &Place, search: &mut Search<'_>| {
         let lane = inner.lane(inner.lane_of(place));
@@ -193,5 +198,5 @@ pub(super) fn list(inner: &Inner, filter: &Filter) -> Vec<Held> {
     } else {
         (0..LANES).for_each(|number| search.lane(&inner.lane(number)));
     }
-    search.found.into_sorted_vec().into_iter().map(|found| found.0).collect()
+    Ok(search.found.into_sorted_vec().into_iter().map(|found| found.0).collect())
 }
