@@ -1,6 +1,10 @@
 //! Whoever asked is gone before its answer is durable.
 
-use coordination::locks::{Acquired, Refusal, Wanted};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use coordination::locks::local::recover;
+use coordination::locks::{Acquired, Happening, Locks, Refusal, Told, Wanted};
 use testkit::locks::{Subject, grip, key, lock, org, queued, request, soon, ticket, until, wanted};
 use tokio::task::JoinHandle;
 
@@ -86,4 +90,36 @@ async fn whoever_asks_again_keeps_it() {
     assert!(soon(locks.is_current(org(0), key("a"), held.hold.fence)).await.unwrap());
     let status = soon(locks.ticket(org(0), ticket)).await.unwrap().status;
     assert!(matches!(status, coordination::locks::TicketStatus::Granted(_)), "{status:?}");
+}
+
+/// Panics when it is asked whether it listens: that happens in the middle of a change.
+#[derive(Default)]
+struct Explosive(AtomicBool);
+
+impl Told for Explosive {
+    fn listens(&self) -> bool {
+        assert!(!self.0.load(Ordering::SeqCst), "as the test wants it");
+        false
+    }
+
+    fn tell(&self, _: Happening) {}
+}
+
+#[tokio::test]
+async fn a_change_that_breaks_off_does_not_lose_the_key() {
+    let (dir, told) = (tempfile::tempdir().unwrap(), Arc::new(Explosive::default()));
+    let found = recover(dir.path()).unwrap();
+    let locks = Arc::new(LocalSubject::open_to(dir.path(), found, 1, told.clone()).unwrap());
+    let held = lock(locks.acquire(wanted(1, "a"))).await.unwrap();
+    told.0.store(true, Ordering::SeqCst);
+    let breaks_off = {
+        let locks = Arc::clone(&locks);
+        #[expect(clippy::disallowed_methods, reason = "a test waits for its own tasks")]
+        tokio::spawn(async move { locks.acquire(ticket(2, "a")).await })
+    };
+    assert!(breaks_off.await.unwrap_err().is_panic());
+    told.0.store(false, Ordering::SeqCst);
+    let refused = lock(locks.acquire(wanted(3, "a"))).await;
+    assert!(matches!(refused, Err(Refusal::Busy { .. })), "{refused:?}");
+    soon(locks.release(grip(&held))).await.unwrap();
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use coordination::locks::Locks;
 use coordination::locks::local::{JournalError, Local, Options, Ports, Recovered, Time, recover};
+use coordination::locks::{Locks, Told};
 use domain::Timestamp;
 use testkit::locks::{Ears, Subject};
 use uuid::Uuid;
@@ -97,7 +97,17 @@ impl LocalSubject {
 
     /// An engine on a journal that is not of its own making, with nobody to listen.
     pub(crate) fn open(dir: &Path, found: Recovered, epoch: i64) -> Result<Local, JournalError> {
-        let (time, told) = (Arc::<ManualTime>::default(), Arc::<Ears>::default());
+        Self::open_to(dir, found, epoch, Arc::<Ears>::default())
+    }
+
+    /// The same, with somebody of the test's own who listens.
+    pub(crate) fn open_to(
+        dir: &Path,
+        found: Recovered,
+        epoch: i64,
+        told: Arc<dyn Told>,
+    ) -> Result<Local, JournalError> {
+        let time = Arc::<ManualTime>::default();
         let ports = Ports { time, fresh: fresh(epoch), told };
         let options = Options { dir: dir.to_owned(), log_bytes: 64 << 10, may_commit: Box::new(|| true) };
         Local::start(found, epoch, ports, options)

@@ -36,10 +36,7 @@ pub(super) async fn acquire(inner: &Inner, wanted: Wanted) -> Result<Acquired, R
 }
 
 fn ask(inner: &Inner, place: Place, wanted: Wanted, listener: Listener) -> Asked {
-    let mut turn = Turn::at(inner, place);
-    let asked = turn.ask(wanted, listener);
-    turn.finish();
-    asked
+    Turn::at(inner, place).ask(wanted, listener)
 }
 
 /// A question without an answer yet.
@@ -83,7 +80,6 @@ impl Asking<'_> {
         let Some(number) = self.number.take() else { return false };
         let mut turn = Turn::at(self.inner, self.place.clone());
         let left = turn.dismiss(|waiter| waiter.number == number, End::Cancelled, &Refusal::TimedOut);
-        turn.finish();
         left > 0
     }
 }

@@ -54,13 +54,10 @@ fn sacrifice(inner: &Inner, loser: &Arc<Owner>, circle: Arc<[Edge]>) {
             });
         }
         turn.dismiss(|waiter| waiter.owner.birth == loser.birth, End::Cancelled, &refusal);
-        turn.finish();
     }
     for id in inner.agents.held_by(loser) {
         let Some(place) = inner.index.find(id) else { continue };
-        let mut turn = Turn::at(inner, place);
-        turn.give_back(id);
-        turn.finish();
+        Turn::at(inner, place).give_back(id);
     }
 }
 

@@ -233,12 +233,10 @@ impl Inner {
             if let Some(hold) = turn.line.holders().iter().find(|hold| hold.id == id) {
                 self.index.look_again(hold, now_ms);
             }
-            turn.finish();
         }
         for (id, place) in self.tickets.due(now_ms) {
-            let mut turn = Turn::at(self, place);
-            turn.end_tickets(|waiter| waiter.ticket() == Some(id), tickets::End::Expired);
-            turn.finish();
+            let whom = |waiter: &Waiter| waiter.ticket() == Some(id);
+            Turn::at(self, place).end_tickets(whom, tickets::End::Expired);
         }
     }
 
@@ -247,15 +245,11 @@ impl Inner {
         match reply {
             Reply::Acquired(Acquired::Held(held)) => {
                 let (org, id) = (held.hold.owner.org, held.hold.id);
-                let mut turn = Turn::at(self, Place { org, key: held.key });
-                turn.take_back(id);
-                turn.finish();
+                Turn::at(self, Place { org, key: held.key }).take_back(id);
             }
             Reply::Acquired(Acquired::Queued { ticket, .. }) => {
                 if let Some(place) = self.tickets.place(ticket) {
-                    let mut turn = Turn::at(self, place);
-                    turn.take_ticket_back(ticket);
-                    turn.finish();
+                    Turn::at(self, place).take_ticket_back(ticket);
                 }
             }
             Reply::Acquired(Acquired::Again(_))
@@ -272,7 +266,6 @@ impl Inner {
         if turn.line.holders().iter().any(|hold| hold.id == of.id && hold.owner.agent == of.agent) {
             turn.give_back(of.id);
         }
-        turn.finish();
     }
 
     /// Nobody who waits will be answered any more.
@@ -294,12 +287,7 @@ impl Inner {
         self.check_open()?;
         let place = self.index.find(of.id).filter(|place| place.org == of.org).ok_or(Refusal::Expired)?;
         let (listener, answer) = oneshot::channel();
-        {
-            let mut turn = Turn::at(self, place);
-            let changed = change(&mut turn, listener);
-            turn.finish();
-            changed?;
-        }
+        change(&mut Turn::at(self, place), listener)?;
         match answer.await.map(|reply| *reply) {
             Ok(Reply::Held(held)) => Ok(held),
             _ => Err(self.broken()),

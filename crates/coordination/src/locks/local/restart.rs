@@ -18,9 +18,7 @@ impl Inner {
             self.register(&place, &line, now.ms);
             self.lane(self.lane_of(&place)).lines.insert(place.clone(), line);
             // Those who waited with a connection are gone, so others may be served.
-            let mut turn = Turn::at(self, place);
-            turn.serve();
-            turn.finish();
+            Turn::at(self, place).serve();
         }
         for (number, happening) in state.happenings {
             self.lane(0).tell_again(number, happening);

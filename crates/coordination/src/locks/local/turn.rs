@@ -13,16 +13,32 @@ use super::tickets::End;
 use super::{Inner, held};
 use crate::locks::{Acquired, Grip, Happening, Held, Refusal, Wait, Wanted, What};
 
-/// A turn at one key. It must be finished, or the key is gone.
+/// A turn at one key. However it ends, the key is put back.
 #[must_use]
 pub(super) struct Turn<'e> {
     inner: &'e Inner,
-    lane: MutexGuard<'e, Lane>,
-    number: u8,
     place: Place,
     pub(super) line: Line,
     had_queue: bool,
     now: Now,
+    lane: MutexGuard<'e, Lane>,
+    /// Behind the lane, so that it goes after it: whoever is woken finds the lane free.
+    waking: Waking<'e>,
+}
+
+/// Says to the journal, when it goes, that there is something to write.
+struct Waking<'e> {
+    inner: &'e Inner,
+    lane: u8,
+    has_news: bool,
+}
+
+impl Drop for Waking<'_> {
+    fn drop(&mut self) {
+        if self.has_news {
+            self.inner.journal.poke(self.lane);
+        }
+    }
 }
 
 /// What came of asking.
@@ -42,34 +58,10 @@ impl<'e> Turn<'e> {
         let line = lane.lines.remove(&place).unwrap_or_default();
         let now = inner.now();
         let had_queue = line.queue_length() > 0;
-        let number = u8::try_from(number).unwrap_or(0);
-        let mut turn = Self { inner, lane, number, place, line, had_queue, now };
+        let waking = Waking { inner, lane: u8::try_from(number).unwrap_or(0), has_news: false };
+        let mut turn = Self { inner, place, line, had_queue, now, lane, waking };
         turn.end_what_is_over();
         turn
-    }
-
-    /// Puts the key back. Who waits for whom is right before anybody else can look.
-    pub(super) fn finish(self) {
-        let Self { inner, mut lane, number, place, line, had_queue, .. } = self;
-        if had_queue || line.queue_length() > 0 {
-            let mut waits = inner.waits(place.org);
-            let of_org = waits.entry(place.org).or_default();
-            of_org.update(&place.key, &line);
-            if of_org.is_empty() {
-                waits.remove(&place.org);
-            }
-        }
-        if !line.is_idle() {
-            lane.lines.insert(place, line);
-        }
-        if inner.journal.failure().is_some() {
-            return drop(lane.take_out());
-        }
-        let has_news = !lane.out.records.is_empty() || !lane.out.done.is_empty();
-        drop(lane);
-        if has_news {
-            inner.journal.poke(number);
-        }
     }
 
     pub(super) fn held(&self, hold: &Hold) -> Held {
@@ -348,6 +340,28 @@ impl<'e> Turn<'e> {
 
     pub(super) fn now(&self) -> Timestamp {
         self.now.wall
+    }
+}
+
+/// Puts the key back. Who waits for whom is right before anybody else can look.
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if self.had_queue || line.queue_length() > 0 {
+            let mut waits = self.inner.waits(self.place.org);
+            let of_org = waits.entry(self.place.org).or_default();
+            of_org.update(&self.place.key, &line);
+            if of_org.is_empty() {
+                waits.remove(&self.place.org);
+            }
+        }
+        if !line.is_idle() {
+            self.lane.lines.insert(self.place.clone(), line);
+        }
+        if self.inner.journal.failure().is_some() {
+            return drop(self.lane.take_out());
+        }
+        self.waking.has_news = !self.lane.out.records.is_empty() || !self.lane.out.done.is_empty();
     }
 }
 

@@ -26,7 +26,6 @@ async fn settled<T>(
         let mut turn = Turn::at(inner, place);
         let seen = look(&mut turn);
         turn.answer(listener, Reply::Nothing);
-        turn.finish();
         seen
     };
     answer.await.map_err(|_| inner.broken())?;
@@ -108,12 +107,10 @@ pub(super) async fn ticket(
 pub(super) fn queue(inner: &Inner, place: Place) -> Result<Standing, Refusal> {
     inner.check_open()?;
     let turn = Turn::at(inner, place);
-    let standing = Standing {
+    Ok(Standing {
         holders: turn.line.holders().iter().map(|hold| turn.held(hold)).collect(),
         waiters: turn.line.waiters().cloned().collect(),
-    };
-    turn.finish();
-    Ok(standing)
+    })
 }
 
 pub(super) fn graph(inner: &Inner, org: Id<Organization>) -> Result<Graph, Refusal> {
