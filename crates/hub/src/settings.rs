@@ -14,7 +14,7 @@ use records::{Tx, settings as rows};
 use serde_json::{Map, Value};
 
 use crate::identity::authenticate::confirm;
-use crate::{Caller, Hub, HubError, audit, etag};
+use crate::{Caller, Hub, HubError, audit, etag, locks};
 
 /// The organization's settings, cached exactly.
 pub async fn of(hub: &Hub, org: Id<Organization>) -> Result<Arc<Settings>, HubError> {
@@ -72,7 +72,12 @@ pub async fn change(
     let subject = Subject::new("organization", caller.credential.organization.id);
     let entry = caller.entry(hub, "settings:changed", subject, now);
     let input = Change { caller: caller.clone(), patch, if_match, entry, now };
-    hub.records.write(input, |tx, change| Box::pin(change_unit(tx, change))).await
+    let changed = hub.records.write(input, |tx, change| Box::pin(change_unit(tx, change))).await?;
+    if changed.feature_deadlock_detection {
+        // It may just have been switched on.
+        locks::break_circles(hub, caller.credential.organization.id).await;
+    }
+    Ok(changed)
 }
 
 async fn change_unit(tx: &mut Tx, change: &Change) -> Result<Settings, HubError> {

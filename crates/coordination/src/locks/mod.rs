@@ -54,6 +54,11 @@ pub trait Locks: Send + Sync {
     fn queue(&self, org: Id<Organization>, key: LockKey) -> Answer<'_, Standing>;
     /// Who waits for whom, and the circles among them.
     fn graph(&self, org: Id<Organization>) -> Answer<'_, Graph>;
+    /// The organizations in which somebody waits.
+    fn waiting_in(&self) -> Vec<Id<Organization>>;
+    /// Breaks the circles of an organization. A new wait is looked at when it is made; these were closed while nobody
+    /// looked, or in an earlier run.
+    fn break_circles(&self, org: Id<Organization>);
     /// How much there is.
     fn counts(&self) -> Counts;
     /// Says that these happenings are on record elsewhere.

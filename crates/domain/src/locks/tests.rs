@@ -212,6 +212,8 @@ proptest! {
                 edges.extend(before.map(|(other, _)| (*waiter, *other)));
             }
         }
+        let circles = waits.circles();
+        prop_assert_eq!(circles.is_empty(), (0..7).all(|from| waits.circle(&owner(from)).is_none()));
         for from in 0..7_u64 {
             let mut reached = std::collections::BTreeSet::new();
             let mut open = vec![from];

@@ -129,12 +129,14 @@ impl Waits {
         edges
     }
 
-    /// Every circle there is, each owner in at most one of them.
+    /// Every circle there is, each owner in at most one of them. Where there is none, each wait is looked at once.
     #[must_use]
     pub fn circles(&self) -> Vec<Vec<Edge>> {
         let mut told = HashSet::new();
         let mut circles = Vec::new();
-        for edge in self.edges() {
+        let edges = self.edges();
+        let stuck = stuck(&edges);
+        for edge in edges.iter().filter(|edge| stuck.contains(&edge.waiter.birth)) {
             if told.contains(&edge.waiter.birth) {
                 continue;
             }
@@ -145,6 +147,29 @@ impl Waits {
         }
         circles
     }
+}
+
+/// Those, by their birth, who would still wait if everybody who waits for nobody gave everything back, and those who
+/// waited only for them, and so on: whoever is in a circle is among them.
+fn stuck(edges: &[Edge]) -> HashSet<u64> {
+    let mut waits: HashMap<u64, usize> = HashMap::new();
+    let mut waiters: HashMap<u64, Vec<u64>> = HashMap::new();
+    for edge in edges {
+        *waits.entry(edge.waiter.birth).or_default() += 1;
+        waiters.entry(edge.blocker.birth).or_default().push(edge.waiter.birth);
+    }
+    let mut done: Vec<u64> = waiters.keys().filter(|owner| !waits.contains_key(owner)).copied().collect();
+    while let Some(owner) = done.pop() {
+        for waiter in waiters.remove(&owner).unwrap_or_default() {
+            let left = waits.entry(waiter).or_default();
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                waits.remove(&waiter);
+                done.push(waiter);
+            }
+        }
+    }
+    waits.into_keys().collect()
 }
 
 /// From the first owner along the edges it was reached by, and the last edge back to it.

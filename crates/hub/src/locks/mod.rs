@@ -4,6 +4,7 @@
 //! event log, at least once (`notes`); what an admin does to locks is on record before it is done.
 
 mod acquire;
+mod circles;
 mod force_release;
 mod hold;
 mod look;
@@ -21,6 +22,8 @@ use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::{Id, Timestamp};
 use records::{Engine as Records, accounts, agents, fence_epochs};
+
+pub(crate) use circles::break_circles;
 
 pub use acquire::{Ask, AskMany, acquire, acquire_many};
 // The server shows these; it does not depend on the engine.
@@ -121,7 +124,8 @@ pub(crate) fn start(hub: &Hub) {
     notes::start(hub, engine);
     let (hub, locks) = (hub.clone(), Arc::clone(&engine.locks));
     hub.lifecycle.clone().spawn(async move {
-        let mut looked = Instant::now();
+        circles::sweep(&hub, &locks).await;
+        let (mut looked, mut swept) = (Instant::now(), Instant::now());
         while !hub.lifecycle.is_stopping() {
             tokio::select! {
                 () = tokio::time::sleep(local::TICK) => {}
@@ -131,6 +135,10 @@ pub(crate) fn start(hub: &Hub) {
             if looked.elapsed() >= EPOCH_LOOK {
                 looked = Instant::now();
                 renew_epoch(&hub, &locks).await;
+            }
+            if swept.elapsed() >= circles::SWEEP {
+                circles::sweep(&hub, &locks).await;
+                swept = Instant::now();
             }
         }
         // Everybody who waits is answered now. It waits for the disk, so not on this thread.

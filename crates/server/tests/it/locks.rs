@@ -229,6 +229,15 @@ async fn a_deadlock_is_told_to_the_youngest_and_put_on_record() {
         let closing = json!({"key": "resource:a:x", "wait_seconds": 1});
         refused(post(&hub, &bob, "acquire", &closing), 423, "LOCK_WAIT_TIMEOUT").await;
         waits.await.unwrap().problem(423, "LOCK_WAIT_TIMEOUT");
+        // Switched on again, what was closed meanwhile is broken.
+        let waits = asks(&hub, &ann, &json!({"key": "resource:a:z", "wait_seconds": 60}));
+        stand_in_line(&hub, "resource:a:z", 1).await;
+        expect(post(&hub, &bob, "acquire", &json!({"key": "resource:a:x", "queue": true})), 202).await;
+        let graph = get(&hub, &ann, "/api/v1/locks/graph").await;
+        assert_eq!(graph["cycles"].as_array().unwrap().len(), 1);
+        let on = json!({"feature:deadlock_detection": "enabled"});
+        expect(hub.admin("PATCH", "/api/v1/settings").json(&on), 200).await;
+        assert_eq!(waits.await.unwrap().status, 200);
     })
     .await;
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use coordination::locks::{Refusal, Rules, Wait, Wanted, What};
+use coordination::locks::{Refusal, Rules, TicketStatus, Wait, Wanted, What};
 use domain::locks::Mode;
 
 use super::contract::{asks, got, stands_in_line};
-use super::{Subject, grip, key, lock, org, soon, until, waiting, wanted};
+use super::{Subject, grip, key, lock, org, queued, soon, ticket, until, waiting, wanted};
 
 /// Each holds its own key and waits for the next one's; with `shared` two bystanders share every key.
 pub(super) async fn circles_lose_their_youngest(subject: &impl Subject, owners: u128, shared: bool) {
@@ -76,4 +76,29 @@ pub(super) async fn two_works_of_one_agent_are_no_circle(subject: &impl Subject)
     for asked in waits {
         assert!(matches!(got(asked).await, Err(Refusal::TimedOut)));
     }
+}
+
+/// Tickets need nobody who asks again, so a circle of theirs stays until somebody looks; a restart does not end it.
+pub(super) async fn circles_of_before_are_found(subject: &mut impl Subject) {
+    let rules = Rules { queue_max: 100, detects_deadlocks: false };
+    for (number, name) in [(1, "a"), (2, "b"), (3, "c")] {
+        lock(subject.locks().acquire(wanted(number, name))).await.expect("its own");
+    }
+    let mut tickets = Vec::new();
+    for (number, name) in [(1, "b"), (2, "a"), (3, "a")] {
+        tickets.push(queued(subject.locks().acquire(Wanted { rules, ..ticket(number, name) })).await.0);
+    }
+    subject.restart();
+    let locks = subject.locks();
+    assert_eq!(soon(locks.graph(org(0))).await.expect("a graph").circles.len(), 1);
+    assert_eq!(locks.waiting_in(), [org(0)]);
+    for _ in 0..2 {
+        locks.break_circles(org(0));
+    }
+    assert_eq!(locks.counts().deadlocks, 1, "once");
+    let status =
+        async |place: usize| soon(locks.ticket(org(0), tickets[place])).await.expect("a ticket").status;
+    assert!(matches!(status(0).await, TicketStatus::Granted(_)), "the older one goes on");
+    assert!(matches!(status(1).await, TicketStatus::Cancelled), "the younger one has lost");
+    assert!(matches!(status(2).await, TicketStatus::Waiting(1)), "who only waits for them is not in it");
 }

@@ -33,6 +33,7 @@ pub async fn keeps<S: Subject>(make: impl Fn() -> S) {
         circles::circles_lose_their_youngest(&make(), owners, shared).await;
     }
     circles::two_works_of_one_agent_are_no_circle(&make()).await;
+    circles::circles_of_before_are_found(&mut make()).await;
     an_agent_is_released_whole(&make()).await;
     an_admin_ends_what_is_held(&make()).await;
     locks_are_listed_newest_first(&make()).await;

@@ -23,10 +23,26 @@ pub(super) fn break_through(inner: &Inner, org: Id<Organization>, agent: Id<Acco
     // One after the other, and each is looked for again: two who closed it together must not both break it.
     let _breaking = inner.breaking.lock().unwrap_or_else(PoisonError::into_inner);
     while let Some(circle) = circle(inner, &owner) {
-        let Some(loser) = victim(&circle).cloned() else { return };
-        inner.deadlocks.fetch_add(1, Ordering::Relaxed);
-        sacrifice(inner, &loser, circle.into());
+        break_one(inner, circle);
     }
+}
+
+/// Breaks every circle of an organization, whoever has closed it and whenever.
+pub(super) fn break_all(inner: &Inner, org: Id<Organization>) {
+    let any = || inner.waits(org).get(&org)?.circles().into_iter().next();
+    if any().is_none() {
+        return;
+    }
+    let _breaking = inner.breaking.lock().unwrap_or_else(PoisonError::into_inner);
+    while let Some(circle) = any() {
+        break_one(inner, circle);
+    }
+}
+
+fn break_one(inner: &Inner, circle: Vec<Edge>) {
+    let Some(loser) = victim(&circle).cloned() else { return };
+    inner.deadlocks.fetch_add(1, Ordering::Relaxed);
+    sacrifice(inner, &loser, circle.into());
 }
 
 fn circle(inner: &Inner, owner: &Arc<Owner>) -> Option<Vec<Edge>> {

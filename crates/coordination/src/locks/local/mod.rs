@@ -350,6 +350,17 @@ impl Locks for Local {
         Box::pin(async move { views::graph(&self.inner, org) })
     }
 
+    fn waiting_in(&self) -> Vec<Id<Organization>> {
+        let graphs = |graphs: &Mutex<Graphs>| -> Vec<_> {
+            graphs.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+        };
+        self.inner.waits.iter().flat_map(graphs).collect()
+    }
+
+    fn break_circles(&self, org: Id<Organization>) {
+        circles::break_all(&self.inner, org);
+    }
+
     fn counts(&self) -> Counts {
         Counts {
             held: self.inner.index.len() as u64,
