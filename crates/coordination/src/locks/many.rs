@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use domain::locks::{LockKey, Mode};
 
-use super::{Acquired, Grip, Held, Locks, Refusal, Wait, Wanted};
+use super::{Acquired, Grip, Held, Locks, Refusal, Renewal, Wait, Wanted};
 
 /// What somebody asks for: several keys on the terms of one.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Taken<'_> {
     async fn begin(mut self) -> Result<Vec<Held>, Refusal> {
         let mut begun = Vec::with_capacity(self.all.len());
         for held in &self.all {
-            match self.locks.renew(self.grip(held), Some(self.terms.ttl_seconds), false).await {
+            match self.locks.renew(self.grip(held), Some(self.terms.ttl_seconds), Renewal::Beginning).await {
                 Ok(held) => begun.push(held),
                 Err(refusal) => {
                     self.give_back().await;

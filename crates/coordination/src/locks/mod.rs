@@ -26,8 +26,8 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send 
 pub trait Locks: Send + Sync {
     /// Takes a lock, or waits for it, or leaves a ticket in the line.
     fn acquire(&self, wanted: Wanted) -> Answer<'_, Acquired>;
-    /// Begins the time of a lock anew. `counts` says whether it is a heartbeat of the holder's.
-    fn renew(&self, of: Grip, ttl_seconds: Option<u32>, counts: bool) -> Answer<'_, Held>;
+    /// Begins the time of a lock anew, at its own length or at another from now on.
+    fn renew(&self, of: Grip, ttl_seconds: Option<u32>, why: Renewal) -> Answer<'_, Held>;
     /// Gives a lock back.
     fn release(&self, of: Grip) -> Answer<'_, Held>;
     /// Gives a lock back for somebody who is not there any more to hear of it.
@@ -108,6 +108,15 @@ pub enum Wait {
     For(Duration),
     /// Leave a ticket.
     Ticket,
+}
+
+/// Why the time of a lock begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Renewal {
+    /// Its holder says that it is alive.
+    Heartbeat,
+    /// The last of several was taken; this counts as no heartbeat.
+    Beginning,
 }
 
 /// A lock in somebody's hand.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use coordination::locks::local::{JournalError, Recovered, recover, write_copy};
-use coordination::locks::{Refusal, What};
+use coordination::locks::{Refusal, Renewal, What};
 use testkit::locks::{Subject, grip, key, lock, org, queued, soon, ticket, until, wanted};
 
 use crate::local::{LocalSubject, copy_live};
@@ -246,7 +246,7 @@ async fn tokens_of_keys_that_nobody_holds_are_not_forgotten() {
     // Renewals give no tokens, so that only the snapshot can know of the one that is gone.
     let first = only(&subject.dir(), "snapshot");
     for _ in 0..400 {
-        soon(locks.renew(grip(&kept), None, true)).await.unwrap();
+        soon(locks.renew(grip(&kept), None, Renewal::Heartbeat)).await.unwrap();
     }
     drop(locks);
     until("the journal was compacted", || !first.exists()).await;

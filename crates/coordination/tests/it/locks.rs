@@ -1,5 +1,6 @@
 //! The contract and the model.
 
+use coordination::locks::Renewal;
 use testkit::locks::{Subject, contract, grip, lock, org, scripts, soon, wanted};
 use testkit::scaled;
 
@@ -27,7 +28,7 @@ async fn the_clock_on_the_wall_ends_and_prolongs_nothing() {
         subject.time.jump(jump);
         subject.advance(std::time::Duration::from_millis(29_900));
         assert!(soon(locks.is_current(org(0), held.key.clone(), held.hold.fence)).await.unwrap(), "{jump}");
-        soon(locks.renew(grip(&held), None, true)).await.unwrap();
+        soon(locks.renew(grip(&held), None, Renewal::Heartbeat)).await.unwrap();
         subject.advance(std::time::Duration::from_millis(30_100));
         assert!(!soon(locks.is_current(org(0), held.key.clone(), held.hold.fence)).await.unwrap(), "{jump}");
     }

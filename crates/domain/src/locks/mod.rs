@@ -56,9 +56,10 @@ pub const fn fences_left(fence: u64) -> u64 {
 }
 
 /// Whether others may hold the key too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Mode {
-    /// Alone.
+    /// Alone, unless something else is said.
+    #[default]
     Exclusive,
     /// With others who share.
     Shared,

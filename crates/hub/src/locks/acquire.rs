@@ -25,8 +25,8 @@ const REFUSALS: &str = "countersign_lock_refusals_total";
 pub struct Ask {
     /// The key.
     pub key: String,
-    /// Whether others may hold it too.
-    pub shared: bool,
+    /// Alone or with others.
+    pub mode: Mode,
     /// For whom, if not for the caller.
     pub agent: Option<Id<Account>>,
     /// For which piece of its work, if not for the agent as such.
@@ -48,8 +48,8 @@ pub struct Ask {
 /// The same for several keys, all or none.
 #[derive(Clone, Debug, Default)]
 pub struct AskMany {
-    /// The keys; true means that others may hold it too.
-    pub keys: Vec<(String, bool)>,
+    /// The keys, and how.
+    pub keys: Vec<(String, Mode)>,
     /// Everything else; its key, mode and ticket are not looked at.
     pub terms: Ask,
 }
@@ -70,8 +70,8 @@ pub async fn acquire_many(hub: &Hub, caller: &Caller, many: AskMany) -> Result<V
         return Err(HubError::field("/keys", format!("must be 1 to {KEYS_MAX} keys")));
     }
     let mut keys = Vec::with_capacity(count);
-    for (place, (text, shared)) in many.keys.iter().enumerate() {
-        keys.push((taken_by_agents(&format!("/keys/{place}/key"), text)?, mode(*shared)));
+    for (place, (text, mode)) in many.keys.iter().enumerate() {
+        keys.push((taken_by_agents(&format!("/keys/{place}/key"), text)?, *mode));
     }
     let first = keys[0].0.clone();
     let terms = wanted(hub, caller, &many.terms, first).await?;
@@ -79,10 +79,6 @@ pub async fn acquire_many(hub: &Hub, caller: &Caller, many: AskMany) -> Result<V
     let locks = engine(hub)?;
     let take = take_many(&*locks, Several { keys, terms: terms.clone() });
     waited(hub, caller, &terms, Box::pin(take)).await
-}
-
-fn mode(shared: bool) -> Mode {
-    if shared { Mode::Shared } else { Mode::Exclusive }
 }
 
 /// `task:` keys belong to the hub.
@@ -118,7 +114,7 @@ async fn wanted(hub: &Hub, caller: &Caller, ask: &Ask, key: LockKey) -> Result<W
         agent,
         owner: ask.owner.clone().unwrap_or_else(|| agent.to_string()).into(),
         key,
-        mode: mode(ask.shared),
+        mode: ask.mode,
         ttl_seconds: ask.ttl_seconds.unwrap_or(settings.lock_default_ttl),
         wait,
         about: (about != About::default()).then(|| Box::new(about)),

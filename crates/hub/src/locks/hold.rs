@@ -1,6 +1,6 @@
 //! Keeping locks, giving them back, and asking whether one is still there.
 
-use coordination::locks::{Grip, Held};
+use coordination::locks::{Grip, Held, Renewal};
 use domain::Id;
 use domain::accounts::Account;
 use domain::locks::Hold;
@@ -33,7 +33,7 @@ pub async fn heartbeat(
         return Err(HubError::field("/ttl_extension", detail));
     }
     let grip = grip(hub, caller, agent, id).await?;
-    Ok(engine(hub)?.renew(grip, ttl_seconds, true).await?)
+    Ok(engine(hub)?.renew(grip, ttl_seconds, Renewal::Heartbeat).await?)
 }
 
 /// Gives a lock back.

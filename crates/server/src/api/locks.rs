@@ -41,7 +41,7 @@ pub(crate) async fn acquire(
     let request = input.checked()?.value;
     let ask = Ask {
         key: request.key,
-        shared: request.mode == LockMode::Shared,
+        mode: asked_mode(request.mode),
         agent: request.agent_id.map(Id::new),
         owner: request.owner,
         request_id: request.request_id,
@@ -84,7 +84,7 @@ pub(crate) async fn acquire_many(
         priority: request.priority,
         ..Ask::default()
     };
-    let keys = request.keys.into_iter().map(|wanted| (wanted.key, wanted.mode == LockMode::Shared)).collect();
+    let keys = request.keys.into_iter().map(|wanted| (wanted.key, asked_mode(wanted.mode))).collect();
     let held = locks::acquire_many(&app.hub, &caller, AskMany { keys, terms }).await?;
     Ok(Json(Locks { locks: held.iter().map(shown).collect() }))
 }
@@ -242,6 +242,13 @@ fn mode(mode: Mode) -> LockMode {
     match mode {
         Mode::Exclusive => LockMode::Exclusive,
         Mode::Shared => LockMode::Shared,
+    }
+}
+
+fn asked_mode(mode: LockMode) -> Mode {
+    match mode {
+        LockMode::Exclusive => Mode::Exclusive,
+        LockMode::Shared => Mode::Shared,
     }
 }
 

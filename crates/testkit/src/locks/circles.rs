@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::locks::{Refusal, Rules, TicketStatus, Wait, Wanted, What};
+use coordination::locks::{Refusal, Renewal, Rules, TicketStatus, Wait, Wanted, What};
 use domain::locks::Mode;
 
 use super::contract::{asks, got, stands_in_line};
@@ -36,7 +36,10 @@ pub(super) async fn circles_lose_their_youngest(subject: &impl Subject, owners: 
     let refused = got(asked.remove(loser)).await;
     let Err(Refusal::Deadlock(circle)) = refused else { panic!("{refused:?}") };
     assert_eq!(circle.len(), asked.len() + 1, "the whole circle is named");
-    assert!(matches!(soon(locks.renew(grip(&held[loser]), None, true)).await, Err(Refusal::Expired)));
+    assert!(matches!(
+        soon(locks.renew(grip(&held[loser]), None, Renewal::Heartbeat)).await,
+        Err(Refusal::Expired)
+    ));
     // The others go on, one after the other.
     for number in (0..loser).rev() {
         for held in held.iter().filter(|held| held.key == key(&name(number as u128 + 1))) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::locks::{
-    Acquired, Filter, Locks, Refusal, Rules, Several, TicketStatus, Wait, Wanted, What, acquire_many,
+    Acquired, Filter, Locks, Refusal, Renewal, Rules, Several, TicketStatus, Wait, Wanted, What, acquire_many,
 };
 use domain::Id;
 use domain::locks::{Hold, LOCKS_PER_AGENT_MAX, LockKey, Mode};
@@ -74,7 +74,7 @@ async fn one_holds_and_gives_back(subject: &impl Subject) {
     let mut thief = grip(&first);
     thief.agent = agent(2);
     assert!(matches!(soon(locks.release(thief)).await, Err(Refusal::NotHolder)));
-    assert!(matches!(soon(locks.renew(thief, None, true)).await, Err(Refusal::NotHolder)));
+    assert!(matches!(soon(locks.renew(thief, None, Renewal::Heartbeat)).await, Err(Refusal::NotHolder)));
     soon(locks.release(grip(&first))).await.expect("its holder");
     assert!(matches!(soon(locks.release(grip(&first))).await, Err(Refusal::Expired)));
     assert!(!soon(locks.is_current(org(0), key("a"), first.hold.fence)).await.expect("an answer"));
@@ -114,21 +114,21 @@ async fn time_ends_what_is_not_renewed(subject: &impl Subject) {
     let next = asks(&locks, waiting(2, "a"));
     stands_in_line(&locks, "a", 1).await;
     subject.advance(Duration::from_millis(4_900));
-    let renewed = soon(locks.renew(grip(&held), None, true)).await.expect("in time");
+    let renewed = soon(locks.renew(grip(&held), None, Renewal::Heartbeat)).await.expect("in time");
     assert_eq!((renewed.hold.heartbeats, renewed.hold.fence), (1, held.hold.fence));
     subject.advance(Duration::from_millis(4_900));
     assert!(!next.is_finished());
     subject.advance(Duration::from_millis(200));
     let next = got(next).await.expect("the lock that ended");
     assert!(next.hold.fence > held.hold.fence);
-    assert!(matches!(soon(locks.renew(grip(&held), None, true)).await, Err(Refusal::Expired)));
+    assert!(matches!(soon(locks.renew(grip(&held), None, Renewal::Heartbeat)).await, Err(Refusal::Expired)));
     assert!(matches!(soon(locks.release(grip(&held))).await, Err(Refusal::Expired)));
     until("the end is told", || subject.ears().heard().iter().any(|told| told.what == What::Expired)).await;
-    let longer = soon(locks.renew(grip(&next), Some(100), true)).await.expect("its holder");
+    let longer = soon(locks.renew(grip(&next), Some(100), Renewal::Heartbeat)).await.expect("its holder");
     assert_eq!(longer.hold.ttl_seconds, 100);
     subject.advance(Duration::from_secs(99));
     assert!(soon(locks.is_current(org(0), key("a"), next.hold.fence)).await.expect("an answer"));
-    soon(locks.renew(grip(&next), Some(1), true)).await.expect("shorter");
+    soon(locks.renew(grip(&next), Some(1), Renewal::Heartbeat)).await.expect("shorter");
     subject.advance(Duration::from_millis(1_200));
     assert!(!soon(locks.is_current(org(0), key("a"), next.hold.fence)).await.expect("an answer"));
 }
@@ -186,7 +186,7 @@ async fn tickets_need_no_connection(subject: &impl Subject) {
     let held = lock(locks.acquire(Wanted { ttl_seconds: 300, ..wanted(1, "a") })).await.expect("free");
     let (third, _) = queued(locks.acquire(ticket(2, "a"))).await;
     subject.advance(Duration::from_secs(299));
-    soon(locks.renew(grip(&held), None, true)).await.expect("alive");
+    soon(locks.renew(grip(&held), None, Renewal::Heartbeat)).await.expect("alive");
     subject.advance(Duration::from_secs(2));
     assert!(matches!(status(third).await, TicketStatus::Expired), "it stood long enough");
 }
@@ -302,7 +302,7 @@ async fn an_admin_ends_what_is_held(subject: &impl Subject) {
     assert_eq!(ended(&locks, &held, org(0)).await, [held.hold.id]);
     let next = got(next).await.expect("its turn");
     assert!(next.hold.fence > held.hold.fence);
-    assert!(matches!(soon(locks.renew(grip(&held), None, true)).await, Err(Refusal::Expired)));
+    assert!(matches!(soon(locks.renew(grip(&held), None, Renewal::Heartbeat)).await, Err(Refusal::Expired)));
     // Whoever decided to end the first one has not decided about the second.
     assert_eq!(ended(&locks, &held, org(0)).await, []);
     assert!(soon(locks.is_current(org(0), key("a"), next.hold.fence)).await.expect("an answer"));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use coordination::locks::{Acquired, Happening, Refusal, TicketStatus, Wait, Wanted, What};
+use coordination::locks::{Acquired, Happening, Refusal, Renewal, TicketStatus, Wait, Wanted, What};
 use domain::Id;
 use domain::locks::{Mode, Waiter};
 use tokio::task::JoinHandle;
@@ -202,7 +202,9 @@ impl<S: Subject> Play<S> {
         let Some(entry) = self.some(Entry::holds) else { return "nothing" };
         self.model.renew(entry.number);
         let held = &self.held[&entry.number];
-        soon(self.subject.locks().renew(grip(held), None, true)).await.expect("the model says it is held");
+        soon(self.subject.locks().renew(grip(held), None, Renewal::Heartbeat))
+            .await
+            .expect("the model says it is held");
         "a heartbeat"
     }
 

@@ -33,8 +33,8 @@ use uuid::Uuid;
 pub use journal::{JournalError, Recovered, State, recover, write_copy};
 
 use super::{
-    Acquired, Answer, Counts, Filter, Graph, Grip, Held, Locks, Receipt, Refusal, Standing, Ticket, Told,
-    Wanted,
+    Acquired, Answer, Counts, Filter, Graph, Grip, Held, Locks, Receipt, Refusal, Renewal, Standing, Ticket,
+    Told, Wanted,
 };
 use agents::Agents;
 use index::Index;
@@ -300,8 +300,8 @@ impl Locks for Local {
         Box::pin(asking::acquire(&self.inner, wanted))
     }
 
-    fn renew(&self, of: Grip, ttl_seconds: Option<u32>, counts: bool) -> Answer<'_, Held> {
-        let change = move |turn: &mut Turn<'_>, listener| turn.renew(of, ttl_seconds, counts, listener);
+    fn renew(&self, of: Grip, ttl_seconds: Option<u32>, why: Renewal) -> Answer<'_, Held> {
+        let change = move |turn: &mut Turn<'_>, listener| turn.renew(of, ttl_seconds, why, listener);
         Box::pin(self.inner.by_holder(of, change))
     }
 

@@ -11,7 +11,7 @@ use super::journal::record::Record;
 use super::lane::{Done, Lane, Listener, Place, Reply};
 use super::tickets::End;
 use super::{Inner, held};
-use crate::locks::{Acquired, Grip, Happening, Held, Refusal, Wait, Wanted, What};
+use crate::locks::{Acquired, Grip, Happening, Held, Refusal, Renewal, Wait, Wanted, What};
 
 /// A turn at one key. However it ends, the key is put back.
 #[must_use]
@@ -294,11 +294,11 @@ impl<'e> Turn<'e> {
         &mut self,
         of: Grip,
         ttl_seconds: Option<u32>,
-        counts: bool,
+        why: Renewal,
         listener: Listener,
     ) -> Result<(), Refusal> {
         let hold = self.line.renew(of.id, of.agent, ttl_seconds, self.now).map_err(refusal)?;
-        hold.heartbeats = hold.heartbeats.saturating_add(u32::from(counts));
+        hold.heartbeats = hold.heartbeats.saturating_add(u32::from(why == Renewal::Heartbeat));
         let hold = hold.clone();
         let (ttl_seconds, heartbeats) = (hold.ttl_seconds, hold.heartbeats);
         let record = Record::Renewed { place: self.place.clone(), id: hold.id, ttl_seconds, heartbeats };
