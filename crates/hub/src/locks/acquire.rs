@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use coordination::locks::{
-    Acquired, Answer, Held, Refusal, Rules, Several, Wait, Wanted, acquire_many as take_many,
+    Acquired, Answer, Grip, Held, Refusal, Rules, Several, Wait, Wanted, acquire_many as take_many,
 };
 use domain::Id;
 use domain::accounts::Account;
 use domain::json::FieldError;
-use domain::locks::{About, KEYS_MAX, LABEL_CHARS_MAX, LockKey, Mode, PURPOSE_CHARS_MAX, WAIT_SECONDS_MAX};
+use domain::locks::{
+    About, Hold, KEYS_MAX, LABEL_CHARS_MAX, LockKey, Mode, PURPOSE_CHARS_MAX, WAIT_SECONDS_MAX,
+};
 use domain::permissions::Capability;
 use domain::settings::Settings;
 use domain::text;
@@ -60,7 +62,11 @@ pub async fn acquire(hub: &Hub, caller: &Caller, ask: Ask) -> Result<Acquired, H
     let wanted = wanted(hub, caller, &ask, key).await?;
     limit(hub, wanted.agent, 1)?;
     let locks = engine(hub)?;
-    waited(hub, caller, &wanted.clone(), locks.acquire(wanted)).await
+    let taken = |acquired: &Acquired| match acquired {
+        Acquired::Held(held) => vec![held.hold.id],
+        Acquired::Again(_) | Acquired::Queued { .. } => Vec::new(),
+    };
+    waited(hub, caller, &wanted.clone(), locks.acquire(wanted), taken).await
 }
 
 /// Takes several locks, or none of them.
@@ -78,7 +84,8 @@ pub async fn acquire_many(hub: &Hub, caller: &Caller, many: AskMany) -> Result<V
     limit(hub, terms.agent, count)?;
     let locks = engine(hub)?;
     let take = take_many(&*locks, Several { keys, terms: terms.clone() });
-    waited(hub, caller, &terms, Box::pin(take)).await
+    let taken = |all: &Vec<Held>| all.iter().map(|held| held.hold.id).collect();
+    waited(hub, caller, &terms, Box::pin(take), taken).await
 }
 
 /// `task:` keys belong to the hub.
@@ -166,12 +173,14 @@ fn limit(hub: &Hub, agent: Id<Account>, attempts: usize) -> Result<(), HubError>
     Ok(())
 }
 
-/// The answer, with one of the caller's places for those who wait. Who may not act any more when it comes has nothing.
+/// The answer, with one of the caller's places for those who wait. Who may not act any more when it comes does not get
+/// it, and what was `taken` by it is given back; whatever else its account holds, through other credentials, stays.
 async fn waited<T>(
     hub: &Hub,
     caller: &Caller,
     wanted: &Wanted,
     answer: Answer<'_, T>,
+    taken: impl Fn(&T) -> Vec<Id<Hold>>,
 ) -> Result<T, HubError> {
     if !matches!(wanted.wait, Wait::For(_)) {
         return answer.await.map_err(counted);
@@ -184,7 +193,10 @@ async fn waited<T>(
     if hub.records.signals().identity_epoch() != epoch
         && let Err(error) = still_may(hub, caller, Capability::LocksWrite).await
     {
-        super::let_go(hub, wanted.org, wanted.agent).await;
+        let locks = engine(hub)?;
+        for id in taken(&answered) {
+            locks.abandon(Grip { org: wanted.org, agent: wanted.agent, id });
+        }
         return Err(error);
     }
     Ok(answered)

@@ -163,6 +163,26 @@ async fn a_suspended_account_loses_its_locks_and_its_place() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_revoked_takes_only_what_it_waited_for() {
+    on_each_engine(async |hub| {
+        let sue = hub.member(&hub.admin_key, "sue").await;
+        let other = mint(&hub, &sue, json!({"name": "other"})).await;
+        let kept = acquired(&hub, &sue, json!({"key": "resource:a:x", "ttl_seconds": 300})).await;
+        let held = acquired(&hub, &hub.admin_key, json!({"key": "resource:a:y"})).await;
+        let waits = asks(&hub, &other.key, &json!({"key": "resource:a:y", "wait_seconds": 60}));
+        stand_in_line(&hub, "resource:a:y", 1).await;
+        let revoke = hub.request("DELETE", &format!("/api/v1/api-keys/{}", other.id));
+        expect(revoke.bearer_auth(&sue), 204).await;
+        expect(post(&hub, &hub.admin_key, "release", &json!({"lock_id": held["lock_id"]})), 200).await;
+        assert!(waits.await.unwrap().status.is_client_error());
+        expect(post(&hub, &sue, "heartbeat", &json!({"lock_id": kept["lock_id"]})), 200).await;
+        let free = get(&hub, &sue, "/api/v1/locks/queue?key=resource:a:y").await;
+        assert_eq!((&free["holders"], &free["waiters"]), (&json!([]), &json!([])));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn waiting_tickets_and_hanging_up() {
     on_each_engine(async |hub| {
         let (ann, bob) = (hub.member(&hub.admin_key, "ann").await, hub.member(&hub.admin_key, "bob").await);
