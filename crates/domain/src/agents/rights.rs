@@ -15,6 +15,8 @@ pub enum AgentAct {
     Resume,
     /// Retire it.
     Deactivate,
+    /// Take, keep and give back its locks.
+    Lock,
 }
 
 /// What the caller is to the agent.
@@ -38,6 +40,8 @@ pub const fn may(act: AgentAct, relation: Relation) -> bool {
         AgentAct::Change | AgentAct::Resume | AgentAct::Deactivate => may_write && (is_owner || is_org_admin),
         AgentAct::ChangeOwner => may_write && is_org_admin,
         AgentAct::Heartbeat => is_itself || may_write && is_owner,
+        // Whether the credential may take locks at all is another question than whose.
+        AgentAct::Lock => is_itself || is_owner,
         AgentAct::Drain => is_itself || may_write && (is_owner || is_org_admin),
     }
 }

@@ -97,7 +97,7 @@ fn subject(agent: Id<Account>) -> Subject {
 }
 
 /// The agent, if it is there, the caller may do this with it, and it is not retired.
-fn admitted(current: &Credential, agent: Option<Agent>, act: AgentAct) -> Result<Agent, HubError> {
+pub(crate) fn admitted(current: &Credential, agent: Option<Agent>, act: AgentAct) -> Result<Agent, HubError> {
     let agent = agent.ok_or(MISSING)?;
     let relation = Relation {
         is_itself: current.account.id == agent.id,
@@ -108,12 +108,13 @@ fn admitted(current: &Credential, agent: Option<Agent>, act: AgentAct) -> Result
     if may(act, relation) {
         return Ok(agent);
     }
-    if !relation.may_write {
+    if may(act, Relation { may_write: true, ..relation }) {
         return Err(lacks(Capability::AgentsWrite));
     }
     Err(HubError::Forbidden(match act {
         AgentAct::ChangeOwner => "only an admin of the organization gives an agent another owner".into(),
         AgentAct::Heartbeat => "only the agent itself and its owner say that it is alive".into(),
+        AgentAct::Lock => "only an agent itself and its owner take and keep its locks".into(),
         _ => "only the owner of an agent and admins of the organization may do this".into(),
     }))
 }

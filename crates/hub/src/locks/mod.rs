@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use coordination::locks::local::{self, Local, Options, Ports, Time};
 use coordination::locks::{Locks, Refusal};
 use domain::accounts::{Account, AccountStatus};
+use domain::agents::AgentAct;
 use domain::locks::{FENCES_KEPT_BACK, LockKey};
 use domain::organizations::Organization;
 use domain::permissions::Capability;
@@ -34,6 +35,7 @@ pub use force_release::force_release;
 pub use hold::{heartbeat, is_current, release};
 pub use look::{Wanted, graph, leave, list, queue, ticket};
 
+use crate::agents::admitted;
 use crate::clock::Clock;
 use crate::{Caller, Hub, HubError};
 
@@ -199,9 +201,7 @@ async fn acting(hub: &Hub, caller: &Caller, asked: Option<Id<Account>>) -> Resul
         })
     });
     let (agent, account) = found.await?.ok_or(HubError::NotFound("agent"))?;
-    if agent.owner_id != me {
-        return Err(HubError::Forbidden("only an agent itself and its owner take and keep its locks".into()));
-    }
+    let agent = admitted(&caller.credential, Some(agent), AgentAct::Lock)?;
     if agent.deactivated_at.is_some() || account.status != AccountStatus::Active {
         return Err(HubError::Forbidden("this agent may not act any more".into()));
     }
