@@ -126,10 +126,26 @@ impl LocalSubject {
 
     /// What is on the disk now, as it would be found after a crash, is where the next run begins.
     pub(crate) fn crash(&mut self) -> Result<(), JournalError> {
-        let next = self.home.path().join((self.epoch + 1).to_string());
-        copy_live(&self.dir(), &next);
+        copy_live(&self.dir(), &self.next_dir());
         self.engine = None;
         self.start()
+    }
+
+    fn next_dir(&self) -> PathBuf {
+        self.home.path().join((self.epoch + 1).to_string())
+    }
+
+    /// Keeps what is on the disk in this moment for the next run, while others still work with this one.
+    pub(crate) async fn crash_under_load(&mut self) {
+        let standing_still = self.disk.lock().await;
+        copy_live(&self.dir(), &self.next_dir());
+        drop(standing_still);
+    }
+
+    /// Begins the next run. Nobody works with this one any more.
+    pub(crate) fn go_on(&mut self) {
+        self.engine = None;
+        self.start().expect("a whole journal, but for its last batch");
     }
 }
 

@@ -8,5 +8,6 @@
 
 mod damage;
 mod gone;
+mod linear;
 mod local;
 mod locks;

@@ -55,20 +55,21 @@ impl Asking<'_> {
         if let Some(wait) = wait {
             let deadline = Instant::now() + wait;
             let mut stopping = self.inner.stopping.subscribe();
-            let is_over = tokio::select! {
+            let is_stopping = tokio::select! {
                 reply = &mut *answer => {
                     self.answer = None;
                     return reply.map(|reply| *reply).map_err(|_| self.inner.broken());
                 }
-                () = tokio::time::sleep_until(deadline) => true,
+                () = tokio::time::sleep_until(deadline) => false,
                 _ = stopping.wait_for(|stopping| *stopping) => true,
             };
-            if is_over && self.leave_line() {
+            if self.leave_line() && is_stopping {
+                // The journal may be closed already.
                 self.answer = None;
                 return Err(Refusal::TimedOut);
             }
         }
-        // It was served, and its answer is on the way to the disk.
+        // It was served, or has left; its answer is on the way, behind what it rests on.
         let Some(answer) = &mut self.answer else { return Err(self.inner.broken()) };
         let reply = answer.await;
         self.answer = None;

@@ -91,11 +91,12 @@ impl<'e> Turn<'e> {
         // Before anything is counted: who has as many as it may still gets what it has.
         let Some(listener) = self.repeat(&wanted, listener) else { return Asked::OnTheWay };
         let is_free = self.line.is_free_for(wanted.mode);
-        if !is_free && wanted.wait == Wait::No {
-            return Asked::Refused(self.busy());
-        }
-        if !is_free && self.line.queue_length() >= wanted.rules.queue_max {
-            return Asked::Refused(Refusal::QueueFull);
+        let is_full = self.line.queue_length() >= wanted.rules.queue_max;
+        if !is_free && (wanted.wait == Wait::No || is_full) {
+            let refusal = if wanted.wait == Wait::No { self.busy() } else { Refusal::QueueFull };
+            // Behind what it rests on: who holds the key may not be on the disk yet, and then nobody ever held it.
+            self.answer(listener, Reply::Refused(refusal));
+            return Asked::OnTheWay;
         }
         let number = self.inner.number();
         let name = (wanted.org, wanted.agent);
