@@ -1,11 +1,12 @@
 //! This process among others: with local coordination only one may serve a database (DECISIONS 1).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::Timestamp;
 use records::instances::{self, Instance};
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -24,6 +25,8 @@ const _: () = assert!(RENEWED_EVERY.as_secs() * 4 <= LEASE.as_secs());
 pub struct Lease {
     id: Uuid,
     valid_until_micros: Arc<AtomicI64>,
+    /// The same, counted from the start of the machine.
+    held_until_ms: Arc<AtomicU64>,
 }
 
 impl Lease {
@@ -32,12 +35,26 @@ impl Lease {
     pub fn is_valid(&self, now: Timestamp) -> bool {
         now.micros() < self.valid_until_micros.load(Ordering::Acquire)
     }
+
+    /// The same for who must not be stopped by somebody who sets the clock: by time that only goes by, also while the
+    /// machine sleeps.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        since_boot_ms() < self.held_until_ms.load(Ordering::Acquire)
+    }
+}
+
+fn since_boot_ms() -> u64 {
+    let time = clock_gettime(ClockId::Boottime);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    seconds.unwrap_or(0) * 1000 + nanos.unwrap_or(0) / 1_000_000
 }
 
 /// Takes the lease, after a crash as soon as that of the crashed server has ended, or says who has it. It is renewed
 /// until the hub stops; a hub that loses it stops.
 pub async fn hold(hub: &Hub) -> Result<Lease, HubError> {
-    let lease = Lease { id: hub.ids.fresh(), valid_until_micros: Arc::new(AtomicI64::new(0)) };
+    let lease =
+        Lease { id: hub.ids.fresh(), valid_until_micros: Arc::default(), held_until_ms: Arc::default() };
     if !renew(hub, &lease).await? {
         outlast(hub, &lease).await?;
     }
@@ -107,6 +124,8 @@ async fn keep(hub: &Hub, lease: &Lease) {
 }
 
 async fn renew(hub: &Hub, lease: &Lease) -> Result<bool, HubError> {
+    // Before it is asked for: nobody else counts from an earlier moment.
+    let held_until_ms = since_boot_ms() + LEASE.as_secs() * 1000;
     let now = hub.clock.now();
     let instance = Instance {
         id: lease.id,
@@ -122,6 +141,7 @@ async fn renew(hub: &Hub, lease: &Lease) -> Result<bool, HubError> {
         .await?;
     if held {
         lease.valid_until_micros.store(until, Ordering::Release);
+        lease.held_until_ms.store(held_until_ms, Ordering::Release);
     }
     Ok(held)
 }

@@ -20,6 +20,12 @@ const UNFINISHED: &[(&str, &str, &str)] = &[
     ("for", " now", "say what holds and why; nobody knows when now ends"),
 ];
 
+/// Where time is what has gone by, whatever is done to the clock on the wall: locks and leases live there.
+const WITHOUT_WALL_CLOCK: &[&str] = &["crates/coordination/src/", "crates/domain/src/"];
+
+/// Ways to read the clock on the wall. The compiler's lint has exceptions; here there are none.
+const WALL_CLOCKS: &[&str] = &["SystemTime", "Timestamp::now", "Utc::now", "Zoned::now", "clock_gettime"];
+
 const LOOP_OVER_TIMES: &str = concat!("for", " now in ");
 
 /// Everything that is wrong with one file.
@@ -72,6 +78,10 @@ fn check_rust(file: &File) -> Vec<String> {
         problems
             .push(format!("{}: {lines} lines, more than {LINES_MAX}; split it by what it does", file.path));
     }
+    if WITHOUT_WALL_CLOCK.iter().any(|place| file.path.starts_with(place)) {
+        let read = WALL_CLOCKS.iter().filter(|clock| file.text.contains(**clock));
+        problems.extend(read.map(|clock| format!("{}: `{clock}`: no wall clock in here", file.path)));
+    }
     let is_root = ["src/lib.rs", "src/main.rs"].iter().any(|root| file.path.ends_with(root));
     if is_root && !file.text.starts_with("//!") {
         problems.push(format!("{}: a crate opens with what it is and how to add to it (`//!`)", file.path));
@@ -108,6 +118,15 @@ mod tests {
         assert_eq!(problems("crates/x/src/lib.rs", "//! What it is.\n\nfn main() {}\n"), [""; 0]);
         assert_eq!(problems("README.md", "# Words\n\n\tcode\n"), [""; 0]);
         assert_eq!(problems("empty.sql", ""), [""; 0]);
+    }
+
+    #[test]
+    fn locks_do_not_look_at_the_clock_on_the_wall() {
+        let text = "use std::time::SystemTime;\n";
+        let found = problems("crates/coordination/src/locks/local/index.rs", text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("no wall clock"), "{found:?}");
+        assert_eq!(problems("crates/hub/src/clock.rs", text), [""; 0]);
     }
 
     #[test]

@@ -107,8 +107,13 @@ fn may_commit(hub: &Hub) -> Box<dyn Fn() -> bool + Send> {
     if hub.records.engine() == Records::Sqlite {
         return Box::new(|| true);
     }
-    let (lease, clock) = (hub.coordination.lease.get().cloned(), Arc::clone(&hub.clock));
-    Box::new(move || lease.as_ref().is_none_or(|lease| lease.is_valid(clock.now())))
+    // The engine is a part of this; it must not keep it.
+    let coordination = Arc::downgrade(&hub.coordination);
+    Box::new(move || {
+        coordination
+            .upgrade()
+            .is_none_or(|coordination| coordination.lease.get().is_none_or(|lease| lease.is_held()))
+    })
 }
 
 async fn raise(hub: &Hub, step: i64) -> Result<i64, HubError> {

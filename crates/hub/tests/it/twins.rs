@@ -15,6 +15,7 @@ use hub::identity::api_keys::{self, MintedKey, NewKey};
 use hub::identity::authenticate::authenticate;
 use hub::identity::founding::NewAccount;
 use hub::identity::members::{self, Place};
+use hub::locks::{self, Acquired, Ask};
 use hub::{Caller, Hub, Origin};
 use records::Engine;
 use testkit::{Setup, TestHub, scaled};
@@ -110,6 +111,25 @@ async fn a_lost_lease_ends_what_was_cached_under_it() {
     first.clock.advance(Duration::from_secs(30));
     assert!(!lease.is_valid(first.hub.clock.now()));
     assert!(authenticate(&first.hub, secret, Origin::default()).await.is_err(), "somebody may have");
+    second.stop().await;
+}
+
+/// Whoever sets the clock on the wall ends no lock and keeps nobody from taking one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_jumps_does_not_end_the_lease_of_the_locks() {
+    let (first, second) = two().await;
+    let lease = hub::instance::hold(&first.hub).await.unwrap();
+    assert!(first.hub.coordination.lease.set(lease.clone()).is_ok());
+    let admin = first.caller(&first.admin_key).await;
+    let ask = |key: &str| Ask { key: key.into(), ..Ask::default() };
+    let Acquired::Held(held) = locks::acquire(&first.hub, &admin, ask("resource:a:x")).await.unwrap() else {
+        panic!("the key was free")
+    };
+    first.clock.advance(Duration::from_secs(3600));
+    assert!(!lease.is_valid(first.hub.clock.now()) && lease.is_held());
+    locks::heartbeat(&first.hub, &admin, None, held.hold.id, None).await.unwrap();
+    locks::acquire(&first.hub, &admin, ask("resource:a:y")).await.unwrap();
+    assert!(locks::is_current(&first.hub, &admin, "resource:a:x", held.hold.fence).await.unwrap());
     second.stop().await;
 }
 
