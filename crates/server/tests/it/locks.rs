@@ -4,30 +4,28 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::reqwest::RequestBuilder;
-use testkit::{Setup, TestHub, on_each_engine};
+use testkit::{TestHub, on_each_engine};
 
 use crate::agents::agent;
-use crate::support::{
-    Answer, eventually, expect, get, mint, on_each_engine_with, pointers, refused, send, send_any,
-};
+use crate::support::{Answer, eventually, expect, get, mint, pointers, refused, send, send_any};
 use crate::world::set_status;
 
-fn post(hub: &TestHub, key: &str, what: &str, body: &Value) -> RequestBuilder {
+pub(crate) fn post(hub: &TestHub, key: &str, what: &str, body: &Value) -> RequestBuilder {
     hub.request("POST", &format!("/api/v1/locks/{what}")).bearer_auth(key).json(body)
 }
 
-async fn acquired(hub: &TestHub, key: &str, body: Value) -> Value {
+pub(crate) async fn acquired(hub: &TestHub, key: &str, body: Value) -> Value {
     expect(post(hub, key, "acquire", &body), 200).await.json()
 }
 
 /// Asks in the background.
-fn asks(hub: &TestHub, key: &str, body: &Value) -> tokio::task::JoinHandle<Answer> {
+pub(crate) fn asks(hub: &TestHub, key: &str, body: &Value) -> tokio::task::JoinHandle<Answer> {
     let request = post(hub, key, "acquire", body);
     #[expect(clippy::disallowed_methods, reason = "a test waits for its own tasks")]
     tokio::spawn(send_any(request))
 }
 
-async fn stand_in_line(hub: &TestHub, key: &str, count: usize) {
+pub(crate) async fn stand_in_line(hub: &TestHub, key: &str, count: usize) {
     let path = format!("/api/v1/locks/queue?key={key}");
     eventually("a line", async || {
         let line = get(hub, &hub.admin_key, &path).await;
@@ -36,12 +34,12 @@ async fn stand_in_line(hub: &TestHub, key: &str, count: usize) {
     .await;
 }
 
-async fn logged(hub: &TestHub, event_type: &str) -> Vec<Value> {
+pub(crate) async fn logged(hub: &TestHub, event_type: &str) -> Vec<Value> {
     let path = format!("/api/v1/events?types={event_type}");
     get(hub, &hub.admin_key, &path).await["items"].as_array().unwrap().clone()
 }
 
-const KEY: &str = "resource:database:prod";
+pub(crate) const KEY: &str = "resource:database:prod";
 
 #[tokio::test]
 async fn a_lock_is_taken_kept_and_given_back() {
@@ -280,40 +278,6 @@ async fn an_admin_ends_a_lock_on_record() {
         );
         let told = eventually("the event", async || logged(&hub, "lock:force_released").await.pop()).await;
         assert_eq!(told["payload"]["holders"][0]["lock_id"], lock["lock_id"]);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn settings_and_limits_hold() {
-    on_each_engine(async |hub| {
-        let settings = json!({"lock:default_ttl": 4, "lock:max_ttl": 4, "lock:heartbeat_interval": 2, "lock:max_queue_depth": 1});
-        expect(hub.admin("PATCH", "/api/v1/settings").json(&settings), 200).await;
-        let ann = hub.member(&hub.admin_key, "ann").await;
-        let lock = acquired(&hub, &ann, json!({"key": KEY})).await;
-        assert_eq!(lock["ttl_seconds"], json!(4));
-        refused(post(&hub, &ann, "acquire", &json!({"key": "resource:a:b", "ttl_seconds": 5})), 422, "VALIDATION_FAILED").await;
-        let queue = json!({"key": KEY, "queue": true});
-        expect(post(&hub, &hub.admin_key, "acquire", &queue), 202).await;
-        let full = send_any(post(&hub, &hub.member(&hub.admin_key, "bob").await, "acquire", &queue)).await;
-        full.problem(503, "QUEUE_FULL");
-        // The clock on the wall does not end it; four seconds do.
-        hub.clock.advance(Duration::from_secs(3600));
-        expect(post(&hub, &ann, "heartbeat", &json!({"lock_id": lock["lock_id"], "ttl_extension": 1})), 200).await;
-        eventually("its end", async || logged(&hub, "lock:expired").await.pop()).await;
-        refused(post(&hub, &ann, "heartbeat", &json!({"lock_id": lock["lock_id"]})), 409, "LOCK_EXPIRED").await;
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn an_agent_asks_only_so_often() {
-    let limited = |setup: &mut Setup| setup.lock_rate_limit = 3;
-    on_each_engine_with(limited, async |hub| {
-        for number in 0..3 {
-            acquired(&hub, &hub.admin_key, json!({"key": format!("resource:a:{number}")})).await;
-        }
-        refused(post(&hub, &hub.admin_key, "acquire", &json!({"key": KEY})), 429, "RATE_LIMITED").await;
     })
     .await;
 }

@@ -25,6 +25,7 @@ mod idempotency;
 mod in_flight;
 mod knock;
 mod limits;
+mod lock_limits;
 mod locks;
 mod login_pages;
 mod logins;
