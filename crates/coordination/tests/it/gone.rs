@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use coordination::locks::local::recover;
-use coordination::locks::{Acquired, Happening, Locks, Refusal, Told, Wanted};
+use coordination::locks::{Acquired, Happening, Locks, Refusal, Told, Wait, Wanted};
 use testkit::locks::{Subject, grip, key, lock, org, queued, request, soon, ticket, until, wanted};
 use tokio::task::JoinHandle;
 
@@ -122,4 +123,23 @@ async fn a_change_that_breaks_off_does_not_lose_the_key() {
     let refused = lock(locks.acquire(wanted(3, "a"))).await;
     assert!(matches!(refused, Err(Refusal::Busy { .. })), "{refused:?}");
     soon(locks.release(grip(&held))).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_refused_for_what_may_never_have_been() {
+    let subject = LocalSubject::new();
+    let locks = subject.locks();
+    let disk = subject.disk.lock().await;
+    let first = asked(&subject, wanted(1, "a")).await;
+    // A crash in this moment would leave the key free, so these have nothing to be refused for yet.
+    let short = Wanted { wait: Wait::For(Duration::from_millis(1)), ..wanted(3, "a") };
+    let (mut at_once, mut after_a_while) = (locks.acquire(wanted(2, "a")), locks.acquire(short));
+    for answer in [&mut at_once, &mut after_a_while] {
+        assert!(tokio::time::timeout(Duration::from_millis(30), answer).await.is_err(), "too early");
+    }
+    drop(disk);
+    let (at_once, after_a_while) = soon(async { tokio::join!(at_once, after_a_while) }).await;
+    assert!(matches!(at_once, Err(Refusal::Busy { .. })), "{at_once:?}");
+    assert!(matches!(after_a_while, Err(Refusal::TimedOut)), "{after_a_while:?}");
+    soon(first).await.unwrap().unwrap();
 }

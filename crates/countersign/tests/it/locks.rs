@@ -143,10 +143,13 @@ async fn a_hub_that_comes_back_finds_the_run_waiting() {
     let mut served = home.serve().await;
     let held = home.as_admin(&served, &["lock", "acquire", KEY, "--ttl", "300", "--json"]).done();
     let held: Value = serde_json::from_str(&held).unwrap();
-    let mut waits = running(&home, &served, &[KEY, "--", "echo", "served"]);
+    // It has heard of the hub, which a run that hears nothing at all has not.
+    let mut waits = running(&home, &served, &["resource:a:first", KEY, "--", "echo", "served"]);
     until("it stands in line", async || line(&served).await.waiters.len() == 1).await;
     let listen = served.listen().to_owned();
     served.process.kill();
+    // Away for longer than from one look at the ticket to the next.
+    tokio::time::sleep(Duration::from_millis(600)).await;
     let served = home.serve_at(&listen).await;
     home.as_admin(&served, &["lock", "release", held["lock_id"].as_str().unwrap()]).done();
     assert_eq!(waits.ended(PATIENCE).done(), "served\n");

@@ -42,23 +42,17 @@ pub(super) async fn who_repeats_gets_the_same(subject: &impl Subject) {
 pub(super) async fn who_repeats_while_waiting_gets_the_same(subject: &impl Subject) {
     let locks = subject.locks();
     let held = lock(locks.acquire(wanted(1, "a"))).await.expect("a lock");
-    let same = [(); 2].map(|()| asks(&locks, request(waiting(2, "a"), "r")));
-    let other = asks(&locks, request(waiting(2, "a"), "other"));
-    stands_in_line(&locks, "a", 3).await;
-    soon(locks.release(grip(&held))).await.expect("its holder");
-    let mut ids = Vec::new();
-    let mut refused = 0;
-    for asked in same.into_iter().chain([other]) {
-        match got(asked).await {
-            Ok(held) => ids.push(held.hold.id),
-            Err(refusal) => {
-                assert!(matches!(refusal, Refusal::AlreadyHeld(_)), "{refusal:?}");
-                refused += 1;
-            }
-        }
+    let mut asked = Vec::new();
+    for (place, name) in ["r", "r", "other"].into_iter().enumerate() {
+        asked.push(asks(&locks, request(waiting(2, "a"), name)));
+        stands_in_line(&locks, "a", place + 1).await;
     }
-    // Which of the requests comes first is not said; those of one share its luck.
-    assert!(matches!((&ids[..], refused), ([a, b], 1) if a == b) || matches!((&ids[..], refused), ([_], 2)));
+    soon(locks.release(grip(&held))).await.expect("its holder");
+    let (other, second) = (asked.pop().expect("three"), asked.pop().expect("two"));
+    let first = got(asked.remove(0)).await.expect("its turn");
+    assert_eq!(got(second).await.expect("the same request").hold.id, first.hold.id);
+    let refused = got(other).await;
+    assert!(matches!(refused, Err(Refusal::AlreadyHeld(_))), "{refused:?}");
     assert_eq!(locks.counts().held, 1);
 }
 
