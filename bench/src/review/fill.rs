@@ -37,7 +37,7 @@ pub(super) fn fill(home: &Home, count: u64, kind: Kind) -> Result<()> {
         progress(&format!("  {last} of {count} tasks, {:.0} s", began.elapsed().as_secs_f64()));
     }
     // Long ago they were applied; the one they are copies of stays what it is.
-    file.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); ANALYZE;")?;
+    file.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);")?;
     drop(file);
     std::fs::File::open(home.database_file())?.sync_all()?;
     Ok(())

@@ -129,15 +129,14 @@ statement!(
     OF_REVIEW: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
                         serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
-                        updated_at FROM approvals WHERE org_id = $1 AND review_id = $2 ORDER BY id"
+                        updated_at FROM approvals WHERE NULLIF(org_id, NULL) = $1 AND review_id = $2 ORDER BY id"
 );
 statement!(
     LIST: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
                         serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE org_id = $1"
-                        and ["reviewer_id = ?", "status = ?", "status = 'PENDING'", "task_id = ?",
-                             "(queue_rank, queue_due, id) > (?, ?, ?)"]
+                        and ["reviewer_id = ?", "status = ?", "(queue_rank, queue_due, id) > (?, ?, ?)"]
                         then "ORDER BY queue_rank, queue_due, id LIMIT ?"
 );
 statement!(
@@ -145,8 +144,14 @@ statement!(
                         serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE org_id = $1"
-                        and ["reviewer_id = ?", "status = ?", "status = 'PENDING'", "task_id = ?", "id > ?"]
+                        and ["reviewer_id = ?", "status = ?", "id > ?"]
                         then "ORDER BY id LIMIT ?"
+);
+statement!(
+    OF_TASK: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
+                        updated_at FROM approvals WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2"
 );
 statement!(
     UPDATE = "UPDATE approvals SET status = $1, acknowledged_at = $2, responded_at = $3, response_action = $4, \
@@ -154,11 +159,12 @@ statement!(
 );
 statement!(
     SUPERSEDE = "UPDATE approvals SET status = 'SUPERSEDED', updated_at = $1 \
-                 WHERE org_id = $2 AND review_id = $3 AND status = 'PENDING'"
+                 WHERE NULLIF(org_id, NULL) = $2 AND review_id = $3 AND status = 'PENDING'"
 );
 statement!(
     SUPERSEDE_ALL = "UPDATE approvals SET status = 'SUPERSEDED', updated_at = $1 \
-                     WHERE org_id = $2 AND review_id = $3 AND status IN ('PENDING', 'APPROVED', 'REJECTED')"
+                     WHERE NULLIF(org_id, NULL) = $2 AND review_id = $3 AND \
+                     status IN ('PENDING', 'APPROVED', 'REJECTED')"
 );
 
 struct Count {
@@ -285,6 +291,42 @@ pub async fn of_review(tx: &mut Tx, org: Id<Organization>, review: Id<Review>) -
 
 /// Requests, in the order that is asked for.
 pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<Approval>> {
+    let found = match (filter.task, filter.status, filter.order) {
+        (Some(task), ..) => tx.all(&OF_TASK, args![org, task]).await?,
+        (None, None, Order::Queue(_)) => {
+            // Each status stands in its order in the index; where any will do, the first of each are the first of all.
+            let mut first = Vec::new();
+            for status in ApprovalStatus::ALL {
+                first.extend(
+                    search(tx, org, &Filter { status: Some(status), ..filter.clone() }, limit).await?,
+                );
+            }
+            first
+        }
+        _ => search(tx, org, filter, limit).await?,
+    };
+    let mut found: Vec<Approval> =
+        found.into_iter().map(Into::into).filter(|one| filter.means(one)).collect();
+    match filter.order {
+        Order::Queue(_) => found.sort_by_key(place),
+        Order::Age(_) => found.sort_by_key(|approval| approval.id),
+    }
+    found.truncate(usize::try_from(limit).unwrap_or_default());
+    Ok(found)
+}
+
+impl Filter {
+    fn means(&self, approval: &Approval) -> bool {
+        let is_behind = match self.order {
+            Order::Queue(after) => after.is_none_or(|after| place(approval) > after),
+            Order::Age(after) => after.is_none_or(|after| approval.id > after),
+        };
+        let is_to = self.reviewer.is_none_or(|reviewer| approval.reviewer_id == reviewer);
+        is_behind && is_to && self.status.is_none_or(|status| approval.status == status)
+    }
+}
+
+async fn search(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<ApprovalRow>> {
     let text = match filter.order {
         Order::Queue(_) => &LIST,
         Order::Age(_) => &LIST_BY_AGE,
@@ -293,14 +335,8 @@ pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i6
     if let Some(reviewer) = filter.reviewer {
         text.and(&mut search, "reviewer_id = ?", args![reviewer]);
     }
-    match filter.status {
-        // As a word in the text, the planner sees that the index of open requests holds all of them.
-        Some(ApprovalStatus::Pending) => text.and(&mut search, "status = 'PENDING'", args![]),
-        Some(status) => text.and(&mut search, "status = ?", args![status.as_str()]),
-        None => (),
-    }
-    if let Some(task) = filter.task {
-        text.and(&mut search, "task_id = ?", args![task]);
+    if let Some(status) = filter.status {
+        text.and(&mut search, "status = ?", args![status.as_str()]);
     }
     match filter.order {
         Order::Queue(Some((rank, due, id))) => {
@@ -309,8 +345,7 @@ pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i6
         Order::Age(Some(id)) => text.and(&mut search, "id > ?", args![id]),
         Order::Queue(None) | Order::Age(None) => (),
     }
-    let found = tx.found(&text.finish(search, &[Value::from(limit)])).await?;
-    Ok(found.into_iter().map(Into::into).collect())
+    tx.found(&text.finish(search, &[Value::from(limit)])).await
 }
 
 /// Notes an answer, or that it was seen. Whoever does that has locked the task.

@@ -54,14 +54,14 @@ statement!(
                        JOIN accounts ON accounts.id = approvals.reviewer_id \
                        LEFT JOIN organization_members ON organization_members.org_id = approvals.org_id AND \
                        organization_members.account_id = accounts.id \
-                       WHERE approvals.org_id = $1 AND approvals.review_id = $2"
+                       WHERE NULLIF(approvals.org_id, NULL) = $1 AND approvals.review_id = $2"
 );
 statement!(
     ASKED_ROLES: RoleGrant = "SELECT role_grants.id, role_grants.account_id, role_grants.role, \
                               role_grants.granted_by, role_grants.created_at FROM approvals JOIN role_grants ON \
                               role_grants.org_id = approvals.org_id AND \
                               role_grants.account_id = approvals.reviewer_id \
-                              WHERE approvals.org_id = $1 AND approvals.review_id = $2"
+                              WHERE NULLIF(approvals.org_id, NULL) = $1 AND approvals.review_id = $2"
 );
 
 /// Whoever holds the role, by id, with who gave it.

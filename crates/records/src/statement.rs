@@ -1,4 +1,8 @@
 //! SQL texts. Every one is a registered static, so that one test can PREPARE them all on both engines.
+//!
+//! `NULLIF(org_id, NULL) = $1` is `org_id = $1` that no index is chosen for. SQLite knows no statistics, and takes the
+//! things of an organization for as few as those of a task; whatever is found by something rarer says so like this. A
+//! test looks at the plan of every statement.
 
 use std::marker::PhantomData;
 

@@ -64,7 +64,7 @@ statement!(
     CURRENT: Current =
         lite "SELECT t.id AS task_id, v.config, a.display_name AS author_name FROM tasks t \
               JOIN task_revisions v ON v.task_id = t.id AND v.number = t.revision JOIN accounts a ON a.id = t.author_id \
-              WHERE t.org_id = $1 AND t.id IN (SELECT value FROM json_each($2))",
+              WHERE NULLIF(t.org_id, NULL) = $1 AND t.id IN (SELECT value FROM json_each($2))",
         pg "SELECT t.id AS task_id, v.config, a.display_name AS author_name FROM tasks t \
             JOIN task_revisions v ON v.task_id = t.id AND v.number = t.revision JOIN accounts a ON a.id = t.author_id \
             WHERE t.org_id = $1 AND t.id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"

@@ -78,7 +78,7 @@ async fn tasks(kind: Kind) {
     assert!(run(&["task", "comments", &id(&made)]).done().contains("why\\u200b?"));
     run(&["task", "create", "--type", "t"]).assert_refused(2, &["--type and --description"]);
     fs::write(&file, "config: {type: a, type: b}").unwrap();
-    run(&create).assert_refused(1, &["change.yaml", "duplicated key"]);
+    run(&create).assert_refused(2, &["change.yaml", "duplicated key"]);
     fs::write(&file, "config: {type: t, description: d, resorces: []}").unwrap();
     run(&create[..4]).assert_refused(1, &["/config/resorces", "VALIDATION_FAILED"]);
     assert_eq!(run(&["task", "delete", &id(&made)]).done(), format!("deleted task {}\n", id(&made)));

@@ -30,9 +30,13 @@ pub async fn get(hub: &Hub, caller: &Caller, id: Id<Approval>) -> Result<Seen, H
 /// Requests in the order of the queue. Agents see them by age: places in the queue are made of the score.
 pub async fn list(hub: &Hub, caller: &Caller, filter: Filter, limit: i64) -> Result<Vec<Seen>, HubError> {
     caller.require(Capability::ApprovalsRead)?;
+    let is_agent = caller.credential.agent.is_some();
+    if is_agent && filter.task.is_none() && filter.reviewer.is_none() {
+        return Err(HubError::field("/task_id", "an agent names a task, or a reviewer"));
+    }
     let order = match filter.order {
-        Order::Queue(None) if caller.credential.agent.is_some() => Order::Age(None),
-        Order::Queue(Some(_)) if caller.credential.agent.is_some() => {
+        Order::Queue(None) if is_agent => Order::Age(None),
+        Order::Queue(Some(_)) if is_agent => {
             return Err(HubError::field("/cursor", "not of this list"));
         }
         order => order,

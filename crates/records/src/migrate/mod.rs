@@ -50,6 +50,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "directory",
         text: include_str!("../../migrations/0005_directory.sql"),
     },
+    Migration {
+        number: 6,
+        release: 1,
+        name: "review_indexes",
+        text: include_str!("../../migrations/0006_review_indexes.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -101,12 +101,12 @@ statement!(DELETE = "DELETE FROM tasks WHERE org_id = $1 AND id = $2 AND version
 statement!(
     TAG = "INSERT INTO task_tags (org_id, tag, created_at, task_id, updated_at) VALUES ($1, $2, $3, $4, $5)"
 );
-statement!(UNTAG = "DELETE FROM task_tags WHERE org_id = $1 AND task_id = $2");
+statement!(UNTAG = "DELETE FROM task_tags WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2");
 statement!(
     TOUCHES = "INSERT INTO task_resources (org_id, resource, created_at, task_id, updated_at) \
                VALUES ($1, $2, $3, $4, $5)"
 );
-statement!(LEAVES = "DELETE FROM task_resources WHERE org_id = $1 AND task_id = $2");
+statement!(LEAVES = "DELETE FROM task_resources WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2");
 
 struct Count {
     count: i64,
@@ -121,7 +121,7 @@ statement!(
                          AND ended_at IS NULL"
 );
 statement!(
-    ANY_BEYOND_DRAFT: Any = "SELECT EXISTS (SELECT 1 FROM tasks WHERE org_id = $1 AND project_id = $2 \
+    ANY_BEYOND_DRAFT: Any = "SELECT EXISTS (SELECT 1 FROM tasks WHERE NULLIF(org_id, NULL) = $1 AND project_id = $2 \
                              AND state <> 'DRAFT') AS any_row"
 );
 

@@ -17,6 +17,7 @@ mod many;
 mod migrations;
 mod outage;
 mod people;
+mod plans;
 mod schema;
 mod signals;
 mod sqlite_writer;

@@ -36,6 +36,7 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("events::HEAD", "there is one log, and one sequence over all of it"),
     ("events::NUMBER", "there is one log, and one sequence over all of it"),
     ("events::NUMBERED", "wakes the readers of every organization"),
+    ("grants::STALE", "the hub looks for old approvals everywhere"),
     ("idempotency::FORGET", "the hub forgets everybody's old answers"),
     ("invitations::RECEIVED", "who wants somebody is theirs to know"),
     ("login_sessions::BY_HASH", "the login is what tells the organization"),
@@ -218,7 +219,8 @@ fn names_its_organization(text: &str) -> bool {
         return words(&insert[..insert.find(')').unwrap()]).contains(&"org_id");
     }
     let condition = text.split_once(" WHERE ").map_or("", |(_, condition)| condition);
-    ["org_id = $", "chain = $"].iter().any(|wanted| {
+    // The second is what no index is chosen for.
+    ["org_id = $", "org_id, NULL) = $", "chain = $"].iter().any(|wanted| {
         let mut found = condition.match_indices(wanted).map(|(at, _)| &condition[..at]);
         // The end of a longer name, such as `home_org_id`, is another column.
         found.any(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))

@@ -10,7 +10,8 @@ use crate::support::{all_items, expect, get, id};
 async fn an_agent_does_not_learn_its_score() {
     on_each_engine(async |hub| {
         let author = person(&hub, "ann", &["author"]).await;
-        person(&hub, "bob", &["reviewer"]).await;
+        let bob = person(&hub, "bob", &["reviewer"]).await;
+        let bob = id(&get(&hub, &bob, "/api/v1/me").await["account"]);
         let at_risk = json!({"name": "risky", "required_roles": ["reviewer"], "risk_threshold": 1});
         expect(hub.admin("POST", "/api/v1/policies").json(&at_risk), 201).await;
         let agent = json!({"name": "worker"});
@@ -32,14 +33,20 @@ async fn an_agent_does_not_learn_its_score() {
         let reads = hub.request("POST", "/api/v1/api-keys").bearer_auth(&author).json(&scoped);
         let reads = expect(reads, 201).await.json()["key"].as_str().unwrap().to_owned();
         testkit::watch::secret(&reads);
-        let seen = all_items(&hub, &reads, "/api/v1/approvals").await;
+        let seen = all_items(&hub, &reads, &format!("/api/v1/approvals?reviewer={bob}")).await;
         let ids: Vec<String> = seen.iter().map(id).collect();
         assert!(ids.len() >= 3 && ids.is_sorted(), "the oldest first: {seen:?}");
-        let first = get(&hub, &reads, "/api/v1/approvals?limit=1").await;
-        let next = format!("/api/v1/approvals?limit=1&cursor={}", first["next_cursor"].as_str().unwrap());
+        let first = get(&hub, &reads, &format!("/api/v1/approvals?limit=1&reviewer={bob}")).await;
+        let next = format!(
+            "/api/v1/approvals?limit=1&reviewer={bob}&cursor={}",
+            first["next_cursor"].as_str().unwrap()
+        );
         assert_eq!(id(&get(&hub, &reads, &next).await["items"][0]), ids[1]);
-        let page = get(&hub, &hub.admin_key, "/api/v1/approvals?limit=1").await;
-        let queue = format!("/api/v1/approvals?limit=1&cursor={}", page["next_cursor"].as_str().unwrap());
+        let page = get(&hub, &hub.admin_key, &format!("/api/v1/approvals?limit=1&reviewer={bob}")).await;
+        let queue = format!(
+            "/api/v1/approvals?limit=1&reviewer={bob}&cursor={}",
+            page["next_cursor"].as_str().unwrap()
+        );
         expect(hub.request("GET", &queue).bearer_auth(&reads), 422).await;
         let people_see = task(&hub, &author, &made).await;
         let score = people_see["risk"]["score"].to_string();

@@ -1,0 +1,78 @@
+//! How SQLite finds rows. It knows no statistics, so it may take all things of an organization for a few.
+
+use records::Engine;
+use records::statement::registered;
+
+use crate::support::Ground;
+
+/// Tables that grow with the work that is done, and what statements call them.
+const GROWING: [&str; 12] = [
+    "approvals",
+    "audit_logs",
+    "events",
+    "executions",
+    "grants",
+    "reviews",
+    "t",
+    "task_comments",
+    "task_resources",
+    "task_revisions",
+    "task_tags",
+    "tasks",
+];
+
+/// Statements that walk through all of an organization, each with the reason.
+const WALKS: &[(&str, &str)] = &[];
+
+fn plan(conn: &rusqlite::Connection, text: &str) -> Vec<String> {
+    let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+    let nothing = vec![rusqlite::types::Null; explain.parameter_count()];
+    let lines = explain.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3)).unwrap();
+    lines.map(Result::unwrap).collect()
+}
+
+/// Whether a line finds rows of a growing table by the organization alone, or by nothing.
+fn is_wide(line: &str) -> bool {
+    let table = line.split(' ').nth(1).unwrap_or_default();
+    let by_organization = line.contains("(org_id=?)");
+    let by_nothing = line.starts_with("SCAN ") && !line.contains("VIRTUAL TABLE");
+    GROWING.contains(&table) && (by_organization || by_nothing)
+}
+
+#[tokio::test]
+async fn whatever_names_one_thing_finds_it_without_looking_at_all() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let mut problems = Vec::new();
+    for statement in registered() {
+        let text = (statement.texts)().0;
+        let name = statement.name.strip_prefix("records::").unwrap_or(statement.name);
+        // A page walks along an index from where the last one ended.
+        let is_page = text.contains(" LIMIT ");
+        let is_check = name.starts_with("audit::checks");
+        if is_page || is_check || WALKS.iter().any(|(walk, _)| *walk == name) {
+            continue;
+        }
+        let lines = plan(&conn, &text);
+        if lines.iter().any(|line| is_wide(line)) {
+            problems.push(format!("{name}: {lines:?}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[tokio::test]
+async fn a_queue_is_a_walk_along_its_index() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let whole = "SELECT id FROM approvals WHERE org_id = $1";
+    let tail = "ORDER BY queue_rank, queue_due, id LIMIT 50";
+    for (clauses, index) in [
+        ("AND reviewer_id = $2 AND status = $3", "idx_approvals_queue"),
+        ("AND status = $2", "idx_approvals_org_queue"),
+        ("AND status = $2 AND (queue_rank, queue_due, id) > ($3, $4, $5)", "idx_approvals_org_queue"),
+    ] {
+        let lines = plan(&conn, &format!("{whole} {clauses} {tail}"));
+        assert!(lines.len() == 1 && lines[0].contains(index), "{clauses}: {lines:?}");
+    }
+}
