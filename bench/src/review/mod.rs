@@ -1,6 +1,6 @@
 //! Tasks on their way to a Grant: how many, how fast, and what very many of them do to that.
 //!
-//! [`team`] lets people in, [`cycle`] takes a task from draft to Grant, [`fill`] makes many out of one, [`votes`] looks
+//! [`team`] lets people in, [`cycle`] takes a task from draft to Grant, [`mod@fill`] makes many out of one, [`votes`] looks
 //! at single answers.
 
 mod cycle;
