@@ -7,12 +7,12 @@ use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
 use domain::{Id, Timestamp};
-use records::{Tx, accounts, events};
+use records::{Tx, events};
 use serde_json::{Map, Value};
 
 use crate::caller::{lacks, plain_entry};
 use crate::identity::authenticate::{confirm, reread};
-use crate::identity::bootstrap::SYSTEM_EMAIL;
+use crate::identity::bootstrap::system_account;
 use crate::identity::credential::Credential;
 use crate::identity::founding::Maker;
 use crate::{Caller, Hub, HubError, audit};
@@ -163,8 +163,7 @@ impl ByItself {
         org: Id<Organization>,
         now: Timestamp,
     ) -> Result<Self, HubError> {
-        let system = accounts::by_email(tx, SYSTEM_EMAIL).await?;
-        let system = system.ok_or(HubError::NotFound("account of the hub itself"))?;
+        let system = system_account(tx).await?;
         Ok(Self { hub: hub.clone(), org, system: system.id, now })
     }
 }

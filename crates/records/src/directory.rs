@@ -82,6 +82,13 @@ statement!(
     LIST: Entry = "SELECT account_id, email, display_name, gitea_username, access_level, status, home_org_id, \
                    account_created_at, account_updated_at, membership_level, manager_id, joined_at, seat_updated_at, \
                    roles, name FROM directory_entries WHERE org_id = $1 AND whole = true"
+                  and ["(name, account_id) > (?, ?)"]
+                  then "ORDER BY name, account_id LIMIT ?"
+);
+statement!(
+    OF_ACCOUNTS: Entry = "SELECT account_id, email, display_name, gitea_username, access_level, status, home_org_id, \
+                   account_created_at, account_updated_at, membership_level, manager_id, joined_at, seat_updated_at, \
+                   roles, name FROM directory_entries WHERE NULLIF(org_id, NULL) = $1 AND whole = true"
                   and ["account_id = ?", "account_id IN (SELECT a.id FROM accounts a WHERE a.gitea_username = ?)",
                        "(name, account_id) > (?, ?)"]
                   then "ORDER BY name, account_id LIMIT ?"
@@ -201,14 +208,15 @@ pub async fn list(
     let after = after.map(|(name, id)| [name.into(), Value::from(id)]);
     let (statement, mut search) = match wanted {
         Wanted::Called(text) if !folded(text).is_empty() => (&SEARCH, called(org, &folded(text))),
+        Wanted::InGitea(_) | Wanted::One(_) => (&OF_ACCOUNTS, OF_ACCOUNTS.with(args![org])),
         _ => (&LIST, LIST.with(args![org])),
     };
     match wanted {
         Wanted::InGitea(name) => {
             let clause = "account_id IN (SELECT a.id FROM accounts a WHERE a.gitea_username = ?)";
-            LIST.and(&mut search, clause, args![name.clone()]);
+            statement.and(&mut search, clause, args![name.clone()]);
         }
-        Wanted::One(account) => LIST.and(&mut search, "account_id = ?", args![*account]),
+        Wanted::One(account) => statement.and(&mut search, "account_id = ?", args![*account]),
         Wanted::Everybody | Wanted::Called(_) => {}
     }
     if let Some(place) = after {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::Timestamp;
-use domain::accounts::AccessLevel;
+use domain::accounts::{AccessLevel, Account};
 use domain::audit::Chain;
 use domain::secrets::{Secret, SecretKind};
 use domain::subject::Subject;
@@ -19,6 +19,12 @@ use crate::{Hub, HubError, audit, policies};
 
 /// The e-mail of the account that acts when nobody does. `.invalid` can never be anybody's.
 pub const SYSTEM_EMAIL: &str = "system@countersign.invalid";
+
+/// The account of the hub itself.
+pub(crate) async fn system_account(tx: &mut Tx) -> Result<Account, HubError> {
+    let system = accounts::by_email(tx, SYSTEM_EMAIL).await?;
+    system.ok_or(HubError::NotFound("account of the hub itself"))
+}
 const ADMIN_EMAIL: &str = "admin@countersign.invalid";
 const KEY_FILE: &str = "admin.key";
 const SERVICE: &str = "bootstrap";

@@ -5,10 +5,10 @@ use domain::audit::{AuditEntry, Chain};
 use domain::login_sessions::LoginMethod;
 use domain::oidc_flows::OidcFlow;
 use domain::subject::Subject;
-use records::{Tx, accounts};
+use records::Tx;
 use serde_json::{Map, Value};
 
-use super::bootstrap::SYSTEM_EMAIL;
+use super::bootstrap::system_account;
 use crate::caller::plain_entry;
 use crate::{Hub, HubError, Origin, audit};
 
@@ -63,7 +63,6 @@ pub(super) fn note(hub: &Hub, failure: &Failure, origin: &Origin) {
 
 /// The hub itself is who says so: nobody has proven to be the account.
 async fn failed(tx: &mut Tx, entry: &AuditEntry) -> Result<(), HubError> {
-    let system = accounts::by_email(tx, SYSTEM_EMAIL).await?;
-    let system = system.ok_or(HubError::NotFound("account of the hub itself"))?;
+    let system = system_account(tx).await?;
     audit::record(tx, &AuditEntry { actor: system.id, ..entry.clone() }).await
 }

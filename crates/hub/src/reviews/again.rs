@@ -6,9 +6,9 @@ use domain::{Id, Timestamp};
 use records::{Tx, grants, tasks};
 use serde_json::{Map, json};
 
-use super::{Matter, begin};
+use super::begin;
 use crate::act::ByItself;
-use crate::tasks::{current_config, current_revision, record};
+use crate::tasks::record;
 use crate::{Hub, HubError};
 
 /// Stale Grants looked at in one go.
@@ -55,14 +55,5 @@ async fn unit(tx: &mut Tx, stale: &Stale) -> Result<(), HubError> {
     details.insert("grant_id".into(), json!(grant.id.to_string()));
     details.insert("valid_until".into(), json!(grant.valid_until.to_string()));
     record(tx, &act, "task:approval_expired", (Some(task.state), &task), details).await?;
-    let revision = current_revision(tx, &task).await?;
-    let config = current_config(&revision)?;
-    let matter = Matter {
-        stored: &task,
-        task: task.clone(),
-        revision: &revision,
-        config: &config,
-        by: (Move::ReviewAgain, Actor::HUB),
-    };
-    begin(tx, &act, matter).await.map(drop)
+    begin(tx, &act, &task, task.clone(), (Move::ReviewAgain, Actor::HUB)).await.map(drop)
 }

@@ -6,23 +6,33 @@ use domain::Id;
 use domain::approvals::Approval;
 use domain::reviews::{Ending, Resolution, Terms, end};
 use domain::settings::Settings;
-use domain::tasks::{Actor, Task, TaskConfig, TaskState};
+use domain::tasks::{Actor, Move, Task, TaskConfig, TaskState};
 use records::{Tx, approvals, grants, reviews, tasks};
 use serde_json::{Map, Value};
 
 use super::plan::{Matter, Plan, plan};
 use crate::act::Deed;
-use crate::tasks::{announce, announce_move, record, refused};
+use crate::tasks::{announce, announce_move, current_config, current_revision, record, refused};
 use crate::{HubError, settings};
 
 /// Begins a review. Gives the task as it is then: REVIEWING, or APPROVED where nobody needs to be asked.
-pub(crate) async fn begin(tx: &mut Tx, act: &impl Deed, matter: Matter<'_>) -> Result<Task, HubError> {
+/// `stored` is the task in the records, `task` what it is when the review begins, `by` how it comes into review.
+pub(crate) async fn begin(
+    tx: &mut Tx,
+    act: &impl Deed,
+    stored: &Task,
+    task: Task,
+    by: (Move, Actor),
+) -> Result<Task, HubError> {
+    let revision = current_revision(tx, stored).await?;
+    let config = current_config(&revision)?;
+    let matter = Matter { task, revision: &revision, config: &config, by };
     let settings = settings::load(tx, act.org()).await?;
     let plan = plan(tx, act, &matter, &settings).await?;
     if plan.passes() {
-        return pass(tx, act, &matter, (plan, &settings)).await;
+        return pass(tx, act, (stored, &matter), (plan, &settings)).await;
     }
-    tasks::save(tx, matter.stored, &plan.task).await?;
+    tasks::save(tx, stored, &plan.task).await?;
     reviews::insert(tx, &plan.review).await?;
     transition(tx, act, "task:review_began", (matter.task.state, &plan.task), plan.details()).await?;
     for request in &plan.requests {
@@ -44,7 +54,7 @@ pub(crate) async fn ask(tx: &mut Tx, act: &impl Deed, approval: &Approval) -> Re
 async fn pass(
     tx: &mut Tx,
     act: &impl Deed,
-    matter: &Matter<'_>,
+    (stored, matter): (&Task, &Matter<'_>),
     (plan, settings): (Plan, &Settings),
 ) -> Result<Task, HubError> {
     let why = plan.details();
@@ -52,7 +62,7 @@ async fn pass(
     let ending = Ending { resolution: Resolution::Auto, by: None, actor: Actor::HUB, at: act.now() };
     let terms = terms(act.hub().ids.id(), matter.config, settings);
     let ended = end(&task, &review, ending, terms).map_err(refused)?;
-    tasks::save(tx, matter.stored, &ended.task).await?;
+    tasks::save(tx, stored, &ended.task).await?;
     reviews::insert(tx, &ended.review).await?;
     transition(tx, act, "task:review_began", (matter.task.state, &task), why).await?;
     if let Some(grant) = &ended.grant {

@@ -18,8 +18,6 @@ use crate::{HubError, rules};
 
 /// What is to be reviewed.
 pub(crate) struct Matter<'a> {
-    /// The task as it stands in the records.
-    pub(crate) stored: &'a Task,
     /// The task as it will be when the review begins.
     pub(crate) task: Task,
     /// The revision to be decided on.

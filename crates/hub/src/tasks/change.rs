@@ -23,7 +23,7 @@ use super::{
 };
 use crate::act::{Act, differences};
 use crate::identity::credential::Credential;
-use crate::reviews::{Matter, begin, of_task, void};
+use crate::reviews::{begin, of_task, void};
 use crate::{Caller, Hub, HubError, etag, rules, settings};
 
 struct Change {
@@ -129,16 +129,7 @@ pub(super) async fn review_anew<T>(
     if let Some(review) = open {
         void(tx, act, &review, act.actor()).await?;
     }
-    let revision = current_revision(tx, &task).await?;
-    let config = current_config(&revision)?;
-    let matter = Matter {
-        stored: &task,
-        task: task.clone(),
-        revision: &revision,
-        config: &config,
-        by: (Move::Edit, who),
-    };
-    begin(tx, act, matter).await
+    begin(tx, act, &task, task.clone(), (Move::Edit, who)).await
 }
 
 /// The task, locked; before it its projects, if its edges or its place among them may change.

@@ -40,7 +40,6 @@ async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Simulated, HubError> {
     let (task, revision, current) = proposed(tx, act, &act.input).await?;
     let submitted = task.submitted(actor(&current, &task), act.now).map_err(refused)?;
     let matter = Matter {
-        stored: &task,
         task: submitted,
         revision: &revision,
         config: &act.input.frozen.config,

@@ -6,12 +6,11 @@ use domain::tasks::{Actor, Move, Task};
 use records::Tx;
 use serde_json::Map;
 
-use super::change::{current_config, current_revision};
 use super::{Seen, actor, announce, locked, refused, seen, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::identity::credential::Credential;
-use crate::reviews::{Matter, begin, transition};
+use crate::reviews::{begin, transition};
 use crate::{Caller, Hub, HubError};
 
 /// Hands a draft in: reviewers are asked, or every policy lets it pass.
@@ -44,14 +43,5 @@ pub(crate) async fn hand_in<T>(
     let submitted = task.submitted(actor(current, task), act.now).map_err(refused)?;
     transition(tx, act, "task:submitted", (task.state, &submitted), Map::new()).await?;
     announce(tx, act, "task:submitted", &submitted).await?;
-    let revision = current_revision(tx, task).await?;
-    let config = current_config(&revision)?;
-    let matter = Matter {
-        stored: task,
-        task: submitted,
-        revision: &revision,
-        config: &config,
-        by: (Move::BeginReview, Actor::HUB),
-    };
-    begin(tx, act, matter).await
+    begin(tx, act, task, submitted, (Move::BeginReview, Actor::HUB)).await
 }

@@ -62,6 +62,16 @@ async fn whatever_names_one_thing_finds_it_without_looking_at_all() {
 }
 
 #[tokio::test]
+async fn one_member_is_found_among_many() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let statement =
+        registered().find(|statement| statement.name == "records::directory::OF_ACCOUNTS").unwrap();
+    let lines = plan(&conn, &(statement.texts)().0);
+    assert!(lines[0].contains("idx_directory_entries_member (account_id=?"), "{lines:?}");
+}
+
+#[tokio::test]
 async fn a_queue_is_a_walk_along_its_index() {
     let ground = Ground::open(Engine::Sqlite).await;
     let conn = rusqlite::Connection::open(ground.file()).unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::TestHub;
 use testkit::reqwest::RequestBuilder;
 
-use crate::support::{all_items, expect, get, id};
+use crate::support::{all_items, expect, get, id, mint};
 
 mod passing;
 mod races;
@@ -19,6 +19,15 @@ async fn person(hub: &TestHub, name: &str, roles: &[&str]) -> String {
     let key = expect(minted, 201).await.json()["key"].as_str().unwrap().to_owned();
     testkit::watch::secret(&key);
     key
+}
+
+/// An agent of somebody's: its id, and a key of it.
+async fn agent(hub: &TestHub, owner: &str) -> (Value, String) {
+    let wanted = json!({"name": "worker"});
+    let made =
+        expect(hub.request("POST", "/api/v1/agents").bearer_auth(owner).json(&wanted), 201).await.json();
+    let key = mint(hub, owner, json!({"name": "its", "account_id": made["id"]})).await.key;
+    (made["id"].clone(), key)
 }
 
 fn config(description: &str) -> Value {

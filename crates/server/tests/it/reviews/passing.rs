@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::{TestHub, on_each_engine};
 
-use super::{answer, asked, config, person, policy, submitted, task};
+use super::{agent, answer, asked, config, person, policy, submitted, task};
 use crate::support::{all_items, expect, get, id};
 
 #[tokio::test]
@@ -14,13 +14,7 @@ async fn an_agent_does_not_learn_its_score() {
         let bob = id(&get(&hub, &bob, "/api/v1/me").await["account"]);
         let at_risk = json!({"name": "risky", "required_roles": ["reviewer"], "risk_threshold": 1});
         expect(hub.admin("POST", "/api/v1/policies").json(&at_risk), 201).await;
-        let agent = json!({"name": "worker"});
-        let agent =
-            expect(hub.request("POST", "/api/v1/agents").bearer_auth(&author).json(&agent), 201).await;
-        let wanted = json!({"name": "its", "account_id": agent.json()["id"]});
-        let minted = hub.request("POST", "/api/v1/api-keys").bearer_auth(&author).json(&wanted);
-        let key = expect(minted, 201).await.json()["key"].as_str().unwrap().to_owned();
-        testkit::watch::secret(&key);
+        let (worker, key) = agent(&hub, &author).await;
         let made = submitted(&hub, &key).await;
         assert!(made["risk"].get("score").is_none() && made["risk"]["level"].is_string(), "{made}");
         assert_eq!(made["review"]["policies"][0]["because"], json!([]));
@@ -29,7 +23,7 @@ async fn an_agent_does_not_learn_its_score() {
         submitted(&hub, &key).await;
         let urgent = json!({"config": {"type": "t", "description": "d", "priority": 100}, "submit": true});
         expect(hub.request("POST", "/api/v1/tasks").bearer_auth(&key).json(&urgent), 201).await;
-        let scoped = json!({"name": "reads", "account_id": agent.json()["id"], "scopes": ["approvals:read"]});
+        let scoped = json!({"name": "reads", "account_id": worker, "scopes": ["approvals:read"]});
         let reads = hub.request("POST", "/api/v1/api-keys").bearer_auth(&author).json(&scoped);
         let reads = expect(reads, 201).await.json()["key"].as_str().unwrap().to_owned();
         testkit::watch::secret(&reads);
