@@ -28,6 +28,8 @@ const STANDING: &[&str] =
 
 /// Runs one job. A job may run twice (its lease can end before it does), so each must bear that.
 async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
+    // Counted from here: what becomes due while the job is at work is found an interval after it began.
+    let began = hub.clock.now();
     let mut interval = HOURLY;
     match job.kind.as_str() {
         "agents:mark_offline" => {
@@ -44,5 +46,5 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
         // Left by a newer release that ran beside this one: it stays for its own kind.
         unknown => tracing::warn!("no server of this release can run jobs of kind {unknown}"),
     }
-    Ok(After::At(hub.clock.now().plus(interval)))
+    Ok(After::At(began.plus(interval)))
 }
