@@ -168,7 +168,7 @@ impl Db {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, E> + Send + Sync + 'static,
     {
         match &*self.store {
-            Store::Lite { readers, .. } => readers.read(Arc::new(input), Arc::new(unit)).await,
+            Store::Lite { readers, .. } => readers.read(input, unit).await,
             Store::Pg(pg) => pg.read(&input, &unit).await,
         }
     }
@@ -196,7 +196,7 @@ impl Db {
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, Error> + Send + Sync + 'static,
     {
         match &*self.store {
-            Store::Lite { readers, .. } => readers.read(Arc::new(input), Arc::new(unit)).await,
+            Store::Lite { readers, .. } => readers.read(input, unit).await,
             Store::Pg(pg) => pg.read_one(&input, &unit).await,
         }
     }

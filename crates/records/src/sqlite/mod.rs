@@ -29,7 +29,9 @@ pub(crate) struct LiteTx {
 
 impl LiteTx {
     pub(crate) fn open_writer(path: &Path) -> Result<Self> {
-        let conn = Connection::open(path).map_err(failed)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn =
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_CREATE).map_err(failed)?;
         prepare(&conn, WRITER_CACHE_KIB)?;
         conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
         Ok(Self { conn })
@@ -62,6 +64,11 @@ impl LiteTx {
     /// Transaction control, prepared once.
     pub(crate) fn control(&self, text: &str) -> Result<()> {
         self.exec(text, &[]).map(drop)
+    }
+
+    /// Rows changed since the connection was opened, those of foreign keys' actions included.
+    pub(crate) fn changes(&self) -> u64 {
+        self.conn.total_changes()
     }
 
     /// Whether the engine has ended the transaction on its own, as it does when the disk is full or fails.

@@ -1,9 +1,14 @@
-//! A few read-only connections, used on blocking threads.
+//! A few read-only connections, each on a thread of its own, that serve one line of reads.
+//!
+//! Under load a reader goes from one read to the next without being woken in between, and reads are served in the
+//! order in which they came.
 
+use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 
 use super::LiteTx;
 use super::writer::run_unit;
@@ -13,53 +18,146 @@ use crate::{Error, Result, Tx, Unit};
 
 const READERS: usize = 4;
 
-/// The pool of readers.
+/// The readers.
 pub(crate) struct Readers {
-    idle: Arc<Mutex<Vec<Tx>>>,
-    free: Arc<Semaphore>,
+    line: Arc<Line>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// A read that waits for its turn.
+trait Job: Send {
+    fn run(self: Box<Self>, tx: &mut Tx);
+}
+
+/// What readers and callers share.
+#[derive(Default)]
+struct Line {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: VecDeque<Box<dyn Job>>,
+    /// Readers with nothing to do; where there are none, nobody needs to be woken.
+    idle: usize,
+    is_closed: bool,
+}
+
+impl Line {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(&self, job: Box<dyn Job>) -> Result<()> {
+        let mut waiting = self.waiting();
+        if waiting.is_closed {
+            return Err(Error::Overloaded);
+        }
+        waiting.jobs.push_back(job);
+        let somebody_sleeps = waiting.idle > 0;
+        drop(waiting);
+        if somebody_sleeps {
+            self.arrived.notify_one();
+        }
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.waiting().is_closed = true;
+        self.arrived.notify_all();
+    }
+
+    /// The next read; none when there will be no more.
+    fn next(&self) -> Option<Box<dyn Job>> {
+        let mut waiting = self.waiting();
+        loop {
+            if let Some(job) = waiting.jobs.pop_front() {
+                return Some(job);
+            }
+            if waiting.is_closed {
+                return None;
+            }
+            waiting.idle += 1;
+            waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.idle -= 1;
+        }
+    }
 }
 
 impl Readers {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let idle: Result<Vec<Tx>> =
-            (0..READERS).map(|_| LiteTx::open_reader(path).map(|tx| Tx::new(Conn::Lite(tx)))).collect();
-        Ok(Self { idle: Arc::new(Mutex::new(idle?)), free: Arc::new(Semaphore::new(READERS)) })
+        let readers = Self { line: Arc::default(), threads: Mutex::default() };
+        for _ in 0..READERS {
+            let mut tx = Tx::new(Conn::Lite(LiteTx::open_reader(path)?));
+            let line = Arc::clone(&readers.line);
+            let thread = std::thread::Builder::new().name("records-reader".into()).spawn(move || {
+                while let Some(job) = line.next() {
+                    job.run(&mut tx);
+                }
+            });
+            let thread =
+                thread.map_err(|error| Error::Refused(format!("cannot start a reader thread: {error}")))?;
+            readers.threads().push(thread);
+        }
+        Ok(readers)
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs the unit in one snapshot of the database.
-    pub(crate) async fn read<I, T, E, F>(&self, input: Arc<I>, unit: Arc<F>) -> Result<T, E>
+    pub(crate) async fn read<I, T, E, F>(&self, input: I, unit: F) -> Result<T, E>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
         E: UnitError,
         F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, E> + Send + Sync + 'static,
     {
-        let permit = Arc::clone(&self.free).acquire_owned().await.map_err(|_| E::from(Error::Overloaded))?;
-        let idle = Arc::clone(&self.idle);
-        let work = tokio::task::spawn_blocking(move || {
-            let taken = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some(mut tx) = taken else {
-                return Err(Error::Overloaded.into());
-            };
-            let result = in_snapshot(&mut tx, &*input, &*unit);
-            give_back(&idle, tx, permit);
-            result
-        });
-        work.await.unwrap_or_else(|_| Err(Error::Misbehaved("a reader was cancelled").into()))
+        let (reply, answer) = oneshot::channel();
+        self.line.join(Box::new(Pending { input, unit, reply }))?;
+        answer.await.unwrap_or_else(|_| Err(Error::Misbehaved("a reader thread ended").into()))
     }
 
-    /// Takes no more reads and closes the connections; one that is in use closes when its read ends.
+    /// Takes no more reads, finishes those that wait, closes the connections.
     pub(crate) fn close(&self) {
-        self.free.close();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.line.close();
+        let threads = std::mem::take(&mut *self.threads());
+        for thread in threads {
+            if thread.join().is_err() {
+                tracing::error!("a reader thread had panicked");
+            }
+        }
     }
 }
 
-/// The permit has come along to the thread: a caller that goes away frees no reader that is still at work.
-fn give_back(idle: &Mutex<Vec<Tx>>, tx: Tx, permit: OwnedSemaphorePermit) {
-    let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-    if !permit.semaphore().is_closed() {
-        idle.push(tx);
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.line.close();
+    }
+}
+
+struct Pending<I, T, E, F> {
+    input: I,
+    unit: F,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+impl<I, T, E, F> Job for Pending<I, T, E, F>
+where
+    I: Send + Sync + 'static,
+    T: Send + 'static,
+    E: UnitError,
+    F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, E> + Send + Sync + 'static,
+{
+    fn run(self: Box<Self>, tx: &mut Tx) {
+        // Whoever has gone away needs no answer, and a read changes nothing.
+        if self.reply.is_closed() {
+            return;
+        }
+        let result = in_snapshot(tx, &self.input, &self.unit);
+        drop(self.reply.send(result));
     }
 }
 

@@ -1,7 +1,11 @@
-//! The one writer: takes what is queued, runs each unit in a savepoint, commits them together, then answers.
+//! The one writer: takes what is queued, runs the units one after the other, commits them together, then answers.
 //!
 //! It never waits for company: a lone unit is committed at once. Under load the units that arrive during a
 //! sync share the next one, which is where the rate comes from.
+//!
+//! A unit that is refused has as a rule changed nothing, so nothing needs to be undone. If one did, the whole group is
+//! rolled back and runs again, each unit in a savepoint of its own; a savepoint around every unit would copy each page
+//! that a unit changes, for a case that hardly comes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -27,7 +31,7 @@ const GROUP_WORK_MAX: Duration = Duration::from_millis(5);
 
 /// A unit in the queue.
 trait Job: Send {
-    /// Runs it; whether its savepoint is to be kept.
+    /// Runs it; whether what it did is to be kept.
     fn run(&mut self, tx: &mut Tx) -> bool;
     /// Answers the caller, once the group's fate is known.
     fn answer(self: Box<Self>, group: Result<(), GroupFailed>);
@@ -172,6 +176,17 @@ struct Loop {
     signals: Arc<Signals>,
 }
 
+/// Units that are committed together.
+#[derive(Default)]
+struct Group {
+    units: Vec<Box<dyn Job>>,
+    wakes: Wakes,
+    /// Whether one of them changed something that is to be kept.
+    has_changes: bool,
+    /// Whether one of them had to be undone.
+    has_savepoints: bool,
+}
+
 impl Loop {
     fn run(mut self) {
         while let Ok(first) = self.jobs.recv() {
@@ -181,41 +196,78 @@ impl Loop {
 
     fn group(&mut self, first: Box<dyn Job>) {
         let began = Instant::now();
-        let mut wakes = Wakes::default();
-        let mut ran = Vec::with_capacity(GROUP_UNITS_MAX.min(64));
+        let mut group = Group::default();
         let mut fate = self.control("BEGIN IMMEDIATE");
         let mut next = Some(first);
-        while let Some(mut job) = next {
+        while let Some(job) = next {
+            group.units.push(job);
             if fate.is_ok() {
-                fate = self.step(job.as_mut(), &mut wakes);
+                fate = self.step(&mut group);
             }
-            ran.push(job);
-            let full = ran.len() == GROUP_UNITS_MAX || began.elapsed() >= GROUP_WORK_MAX || fate.is_err();
+            let full =
+                group.units.len() == GROUP_UNITS_MAX || began.elapsed() >= GROUP_WORK_MAX || fate.is_err();
             next = if full { None } else { self.jobs.try_recv().ok() };
         }
         if fate.is_ok() {
             fate = self.control("COMMIT");
         }
         if let Err(failed) = &fate {
-            tracing::error!(
-                units = ran.len(),
-                "a group of {} units was not committed: {failed:?}",
-                ran.len()
-            );
+            let units = group.units.len();
+            tracing::error!(units, "a group of {units} units was not committed: {failed:?}");
             self.abandon();
         }
         if fate.is_ok() {
             // Before the answers: whoever is answered must find no cache that is older than the answer.
-            self.signals.fire(wakes);
+            self.signals.fire(group.wakes);
         }
-        for job in ran {
+        for job in group.units {
             job.answer(fate.clone());
         }
     }
 
-    /// One unit in its savepoint. An error means that the whole group is lost.
-    fn step(&mut self, job: &mut dyn Job, wakes: &mut Wakes) -> Result<(), GroupFailed> {
+    /// Runs the newest unit. An error means that the whole group is lost.
+    fn step(&mut self, group: &mut Group) -> Result<(), GroupFailed> {
+        let Some(job) = group.units.last_mut() else { return Ok(()) };
+        if group.has_savepoints {
+            return self.guarded(job.as_mut(), &mut group.wakes);
+        }
+        let changes = self.lite().changes();
+        let kept = self.run_one(job.as_mut(), &mut group.wakes)?;
+        match (kept, self.lite().changes() != changes) {
+            (true, changed) => group.has_changes |= changed,
+            (false, false) => (),
+            (false, true) => self.again(group)?,
+        }
+        Ok(())
+    }
+
+    /// Undoes the whole group and runs it again, so that what failed can be undone alone. Where nothing is to be kept,
+    /// nothing needs to run again.
+    fn again(&mut self, group: &mut Group) -> Result<(), GroupFailed> {
+        self.control("ROLLBACK")?;
+        self.control("BEGIN IMMEDIATE")?;
+        if !group.has_changes {
+            return Ok(());
+        }
+        group.has_savepoints = true;
+        group.wakes = Wakes::default();
+        for job in &mut group.units {
+            self.guarded(job.as_mut(), &mut group.wakes)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a unit in a savepoint.
+    fn guarded(&mut self, job: &mut dyn Job, wakes: &mut Wakes) -> Result<(), GroupFailed> {
         self.control("SAVEPOINT unit")?;
+        if !self.run_one(job, wakes)? {
+            self.control("ROLLBACK TO unit")?;
+        }
+        self.control("RELEASE unit")
+    }
+
+    /// Runs a unit; whether what it did is to be kept.
+    fn run_one(&mut self, job: &mut dyn Job, wakes: &mut Wakes) -> Result<bool, GroupFailed> {
         let kept = job.run(&mut self.tx);
         if self.lite().has_lost_transaction() {
             // The engine rolled back everything, the neighbours' work included: disk full, or I/O failed.
@@ -227,10 +279,8 @@ impl Loop {
         }
         if kept {
             wakes.join(self.tx.wakes);
-        } else {
-            self.control("ROLLBACK TO unit")?;
         }
-        self.control("RELEASE unit")
+        Ok(kept)
     }
 
     fn abandon(&self) {

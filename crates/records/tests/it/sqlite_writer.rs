@@ -21,11 +21,17 @@ async fn hold(db: &Db, gate: &Arc<Gate>) -> Result<()> {
 
 /// Queues units behind one that holds the writer, then lets them all run.
 async fn queued(ground: &Ground, units: usize) -> Vec<Result<()>> {
-    let gate = Arc::new(Gate::default());
     let ids: Vec<String> = (0..units).map(|n| format!("{n:05}")).collect();
+    let adds = ids.iter().map(|id| add(&ground.db, id, 1)).collect();
+    behind_another(ground, adds).await
+}
+
+/// The same with any units.
+async fn behind_another(ground: &Ground, units: Vec<impl Future<Output = Result<()>>>) -> Vec<Result<()>> {
+    let gate = Arc::new(Gate::default());
     let writes = async {
         gate.reached().await;
-        let queued = started(ids.iter().map(|id| add(&ground.db, id, 1))).await;
+        let queued = started(units).await;
         gate.open();
         queued.await
     };
@@ -50,6 +56,36 @@ async fn a_full_queue_refuses_and_recovers() {
     assert!(4000 < kept, "a queue that is hardly one: {kept}");
     assert_eq!(ground.count().await, kept + 1);
     ground.add("after", 1).await.unwrap();
+}
+
+/// Adds two things; if the second is there already, neither.
+async fn add_both(db: &Db, first: &str, second: &str) -> Result<()> {
+    db.write((first.to_owned(), second.to_owned()), |tx, (first, second)| {
+        Box::pin(async move {
+            tx_add(tx, first, 1).await?;
+            tx_add(tx, second, 1).await
+        })
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fails_late_is_undone_alone() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let names: Vec<[String; 2]> =
+        (0..20).map(|n| [format!("a{n:02}"), format!("b{:02}", n - n % 4)]).collect();
+    let units = names.iter().map(|[first, second]| add_both(&ground.db, first, second)).collect();
+    let answers = behind_another(&ground, units).await;
+    let mut expected = vec!["held".to_owned()];
+    for (n, (answer, names)) in answers.into_iter().zip(&names).enumerate() {
+        match answer {
+            Ok(()) if n % 4 == 0 => expected.extend(names.clone()),
+            Err(Error::Duplicate { .. }) if n % 4 != 0 => (),
+            other => panic!("{n}: {other:?}"),
+        }
+    }
+    expected.sort();
+    assert_eq!(ground.ids().await, expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
