@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 
 use comfy_table::{ContentArrangement, presets};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use serde::Serialize;
 
 /// The longest line somebody types.
@@ -151,10 +151,36 @@ pub(crate) fn ask_secret(question: &str) -> io::Result<String> {
     // Before the question: whoever answers at once would be seen, and what they typed so far would be dropped.
     let silence = Silence::over(terminal.try_clone()?)?;
     terminal.write_all(question.as_bytes())?;
-    let answer = line(&terminal);
+    let answer = typed(BufReader::new(&terminal).bytes());
     drop(silence);
     terminal.write_all(b"\n")?;
     answer
+}
+
+/// What is typed up to the end of a line, as a terminal that leaves the editing to us sends it.
+fn typed(keys: impl Iterator<Item = io::Result<u8>>) -> io::Result<String> {
+    const INTERRUPT: u8 = 0x03;
+    const END: u8 = 0x04;
+    const BACKSPACE: u8 = 0x08;
+    const KILL_LINE: u8 = 0x15;
+    const DELETE: u8 = 0x7f;
+    let mut line = Vec::new();
+    for key in keys {
+        match key? {
+            b'\r' | b'\n' => break,
+            END if line.is_empty() => break,
+            INTERRUPT => return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted")),
+            BACKSPACE | DELETE => {
+                // A character may be several bytes; its first is no continuation.
+                while line.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {}
+            }
+            KILL_LINE => line.clear(),
+            _ if line.len() as u64 >= LINE_BYTES_MAX => break,
+            byte => line.push(byte),
+        }
+    }
+    String::from_utf8(line)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "what was typed is not UTF-8"))
 }
 
 fn line(terminal: &File) -> io::Result<String> {
@@ -163,7 +189,8 @@ fn line(terminal: &File) -> io::Result<String> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped.
+/// A terminal that shows nothing of what is typed, until this is dropped. Ctrl-C comes as a key: as a signal it would end
+/// the program and leave the terminal silent.
 struct Silence {
     terminal: File,
     before: Termios,
@@ -173,7 +200,9 @@ impl Silence {
     fn over(terminal: File) -> io::Result<Self> {
         let before = tcgetattr(&terminal)?;
         let mut silent = before.clone();
-        silent.local_modes.remove(LocalModes::ECHO);
+        silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        silent.special_codes[SpecialCodeIndex::VMIN] = 1;
+        silent.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
         Ok(Self { terminal, before })
     }
@@ -192,6 +221,33 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         assert_eq!(shown(text, true, LineEnds::Escape), expected);
+    }
+
+    fn keys(pressed: &str) -> io::Result<String> {
+        typed(pressed.bytes().map(Ok))
+    }
+
+    #[test]
+    fn a_secret_can_be_corrected_while_it_is_typed() {
+        for (pressed, expected) in [
+            ("secret\nrest", "secret"),
+            ("secret\r", "secret"),
+            ("secrex\x7ft\n", "secret"),
+            ("geh\u{e9}im\x08\x08\x08eim\n", "geheim"),
+            ("\x7f\x7fa\n", "a"),
+            ("wrong\x15right\n", "right"),
+            ("\x04never", ""),
+            ("a\x04b\n", "a\u{4}b"),
+            ("no end", "no end"),
+        ] {
+            assert_eq!(keys(pressed).unwrap(), expected, "{pressed:?}");
+        }
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_question() {
+        assert_eq!(keys("sec\x03ret\n").unwrap_err().kind(), io::ErrorKind::Interrupted);
+        assert_eq!(typed([Ok(0xff), Ok(b'\n')].into_iter()).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]

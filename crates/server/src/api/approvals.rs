@@ -1,6 +1,5 @@
 //! Requests to reviewers, and their answers.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -20,6 +19,7 @@ use super::tasks::account;
 use super::{answer, made};
 use crate::App;
 use crate::extract::{Asked, Input, NoInput, PathId, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Requests, those to be answered first at the top; for agents the oldest.

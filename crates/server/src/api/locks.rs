@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -20,6 +19,7 @@ use wire::{
 use super::page::{List, limits};
 use crate::App;
 use crate::extract::{Asked, Input, PathId, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 const RETRY_AFTER_SECONDS: u32 = 1;

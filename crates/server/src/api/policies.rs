@@ -1,6 +1,5 @@
 //! Policies.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -17,6 +16,7 @@ use super::page::{List, limits};
 use super::{answer, made, versioned};
 use crate::App;
 use crate::extract::{Asked, Input, PathId, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Policies by name, also those that are no longer in force.

@@ -1,6 +1,5 @@
 //! What people and agents say about a task.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -15,6 +14,7 @@ use super::page::{List, limits};
 use super::{answer, made};
 use crate::App;
 use crate::extract::{Asked, Input, PathId, PathIds, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// What was said about a task, newest first.

@@ -1,6 +1,5 @@
 //! What is done with a whole task: handed in, given up, made anew, its review joined, its approval taken back.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -16,6 +15,7 @@ use super::tasks::shown;
 use super::{answer, made};
 use crate::App;
 use crate::extract::{Asked, Input, NoInput, PathId, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Hands a draft in: reviewers are asked, or every policy lets it pass.

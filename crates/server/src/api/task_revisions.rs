@@ -1,6 +1,5 @@
 //! What a task was to do at each time.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use domain::Id;
 use domain::cursor::CursorKey;
@@ -11,6 +10,7 @@ use super::page::{List, limits};
 use super::tasks::config;
 use crate::App;
 use crate::extract::{Asked, PathId, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 /// Revisions of a task, newest first, without their configs.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -26,6 +25,7 @@ use super::page::{List, limits};
 use super::{answer, made, versioned};
 use crate::App;
 use crate::extract::{Asked, Input, PathId, Terms, Who};
+use crate::json::Json;
 use crate::problem::Problem;
 
 mod shown;
