@@ -43,7 +43,7 @@ impl Calibration {
         let mut syncs = Vec::new();
         let mut echoes = Vec::new();
         for _ in 0..ROUNDS {
-            syncs.push(syncs_per_second(bench.scratch())?);
+            syncs.push(syncs_per_second(bench.scratch(), ROUND)?);
             echoes.push(echoes_per_second(&bench.runtime)?);
         }
         Ok(Self { syncs: Figure::of(syncs), echoes: Figure::of(echoes) })
@@ -90,7 +90,7 @@ fn drift(one: f64, other: f64) -> f64 {
 }
 
 /// Pages written one after the other into a file whose blocks exist, each made durable before the next.
-fn syncs_per_second(directory: &Path) -> Result<f64> {
+pub(crate) fn syncs_per_second(directory: &Path, duration: Duration) -> Result<f64> {
     let path = directory.join("calibration");
     let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
     let page = [7; PAGE_BYTES];
@@ -101,7 +101,7 @@ fn syncs_per_second(directory: &Path) -> Result<f64> {
     file.sync_all()?;
     let began = Instant::now();
     let mut done = 0_u64;
-    while began.elapsed() < ROUND {
+    while began.elapsed() < duration {
         file.write_all_at(&page, done % FILE_PAGES * PAGE_BYTES as u64)?;
         file.sync_data()?;
         done += 1;
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn the_machine_can_be_measured() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(syncs_per_second(directory.path()).unwrap() > 0.0);
+        assert!(syncs_per_second(directory.path(), ROUND).unwrap() > 0.0);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         assert!(echoes_per_second(&runtime).unwrap() > 0.0);
     }

@@ -58,6 +58,7 @@ impl Home {
         let mut command = Command::new(beside_us("countersign")?);
         command.args(["serve", "--migrate", "--listen", "127.0.0.1:0", "--data"]);
         command.arg(self.directory.path().join("data")).env_clear().env("COUNTERSIGN_RATE_LIMIT", "0");
+        command.env("COUNTERSIGN_LOCK_RATE_LIMIT", "0");
         if let Some(url) = &self.database_url {
             command.env("DATABASE_URL", url);
         }

@@ -13,6 +13,7 @@ use crate::closed_loop::{self, Run, Worker};
 
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 const LENGTH: &[u8] = b"\r\ncontent-length: ";
+const LENGTH_IN_CAPITALS: &[u8] = b"\r\nContent-Length: ";
 /// More than any head or body here, so that one read takes an answer.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
@@ -81,9 +82,9 @@ fn parse_head(answer: &[u8]) -> Result<Option<(usize, usize)>> {
     if !head.starts_with(b"HTTP/1.1 2") {
         bail!("the server answered {}", String::from_utf8_lossy(answer));
     }
-    // Both servers are hyper's, which writes names in small letters and a length for every whole body.
-    let digits =
-        find(head, LENGTH).map(|at| &head[at + LENGTH.len()..]).context("an answer without length")?;
+    // hyper writes names in small letters, etcd with capitals; both write a length for every whole body.
+    let at = find(head, LENGTH).or_else(|| find(head, LENGTH_IN_CAPITALS));
+    let digits = at.map(|at| &head[at + LENGTH.len()..]).context("an answer without length")?;
     let digits = &digits[..find(digits, b"\r\n").context("a header without an end")?];
     Ok(Some((end + END_OF_HEAD.len(), std::str::from_utf8(digits)?.parse()?)))
 }

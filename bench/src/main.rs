@@ -2,7 +2,8 @@
 //!
 //! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
 //! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
-//!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant.
+//!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant,
+//!   [`locks`] those of locks, against services that have them too.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
 //! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
 //!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
@@ -27,6 +28,7 @@ mod echo;
 mod figures;
 mod homes;
 mod http;
+mod locks;
 mod machine;
 mod me;
 mod programs;
@@ -65,6 +67,9 @@ struct Arguments {
     /// Finished tasks of the hub that has seen many; fewer is for trying out the measurement, not for figures
     #[arg(long, env = "COUNTERSIGN_BENCH_TASKS", default_value_t = 1_000_000)]
     tasks: u64,
+    /// Locks held at once; fewer is for trying out the measurement, more for the goal
+    #[arg(long, env = "COUNTERSIGN_BENCH_LOCKS", default_value_t = 200_000)]
+    locks: usize,
     /// Serve the JSON echo that others are compared with, until killed
     #[arg(long, hide = true)]
     echo_server: bool,
@@ -80,6 +85,7 @@ enum Name {
     CrowdSqlite,
     CrowdPostgres,
     Review,
+    Locks,
 }
 
 /// What every measurement is given.
@@ -91,6 +97,8 @@ pub(crate) struct Bench {
     people: u64,
     /// Finished tasks of a hub that has seen many.
     tasks: u64,
+    /// Locks held at once.
+    locks: usize,
     /// On the disk that the calibration looked at; everything in it goes with the run.
     scratch: tempfile::TempDir,
 }
@@ -112,6 +120,7 @@ fn main() -> Result<()> {
         duration: Duration::from_secs_f64(arguments.seconds),
         people: arguments.people,
         tasks: arguments.tasks,
+        locks: arguments.locks,
         scratch: tempfile::Builder::new().prefix("countersign-bench-").tempdir()?,
     };
     let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
@@ -142,6 +151,7 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::CrowdSqlite => crowd::measure(bench, Engine::Sqlite),
         Name::CrowdPostgres => crowd::measure(bench, Engine::Postgres),
         Name::Review => review::measure(bench),
+        Name::Locks => locks::measure(bench),
     }
     .with_context(|| format!("measuring {named}"))
 }

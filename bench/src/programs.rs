@@ -68,6 +68,11 @@ impl Program {
         Ok(Self { child, target, began, _output: output, home: None })
     }
 
+    /// Ends it without a word, as a power cut would.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        Ok(self.child.kill()?)
+    }
+
     /// The key of the first admin.
     pub(crate) fn admin_key(&self) -> Result<String> {
         self.home.as_ref().context("only the product has keys, and its home keeps them")?.admin_key()

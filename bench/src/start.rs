@@ -48,7 +48,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The first line has been read; it is ready when it says so.
-async fn until_ready(hub: &Program) -> Result<()> {
+pub(crate) async fn until_ready(hub: &Program) -> Result<()> {
     let request = Request::get("/readyz", "");
     loop {
         let ready = async { Connection::open(hub.target.address).await?.ask(&request).await.map(drop) };

@@ -50,9 +50,16 @@ impl Measured {
 
 /// Lets all sides take their turns, in the order given, and says after each round where they are.
 pub(crate) fn taken<const N: usize>(bench: &Bench, sides: [Side<'_>; N]) -> Result<[Measured; N]> {
-    let mut measured = sides.each_ref().map(|side| Measured { name: side.name.clone(), runs: Vec::new() });
+    let measured = all_taken(bench, &sides)?;
+    measured.try_into().map_err(|_| anyhow::anyhow!("a side without a measurement"))
+}
+
+/// The same where how many there are is only known now.
+pub(crate) fn all_taken(bench: &Bench, sides: &[Side<'_>]) -> Result<Vec<Measured>> {
+    let fresh = |side: &Side<'_>| Measured { name: side.name.clone(), runs: Vec::new() };
+    let mut measured: Vec<Measured> = sides.iter().map(fresh).collect();
     for round in 1..=ROUNDS {
-        let mut turns = [(); N].map(|()| Vec::new());
+        let mut turns: Vec<Vec<Run>> = sides.iter().map(|_| Vec::new()).collect();
         for _ in 0..TURNS {
             for (side, turns) in sides.iter().zip(&mut turns) {
                 turns.push((side.turn)(bench.duration / TURNS)?);
@@ -81,6 +88,7 @@ mod tests {
             duration: Duration::from_secs(3),
             people: 0,
             tasks: 0,
+            locks: 0,
             scratch: tempfile::tempdir().unwrap(),
         }
     }

@@ -5,7 +5,7 @@
 
 mod cycle;
 mod fill;
-mod team;
+pub(crate) mod team;
 mod votes;
 
 use anyhow::Result;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::http::{Connection, Request};
 
 /// A header line with a key.
-pub(super) type Bearer = String;
+pub(crate) type Bearer = String;
 
 /// Everybody, by what they show.
 #[derive(Clone)]
@@ -21,17 +21,18 @@ pub(super) struct Team {
 }
 
 /// Asks, and reads the answer.
-pub(super) async fn call(connection: &mut Connection, request: &Request) -> Result<Value> {
+pub(crate) async fn call(connection: &mut Connection, request: &Request) -> Result<Value> {
     let body = connection.ask(request).await?;
     serde_json::from_slice(body).context("an answer that is not JSON")
 }
 
 /// A text member of an answer.
-pub(super) fn text(value: &Value, name: &str) -> Result<String> {
+pub(crate) fn text(value: &Value, name: &str) -> Result<String> {
     Ok(value[name].as_str().with_context(|| format!("no {name} in {value}"))?.to_owned())
 }
 
-fn bearer(key: &str) -> Bearer {
+/// The header line for a key.
+pub(crate) fn bearer(key: &str) -> Bearer {
     format!("authorization: Bearer {key}\r\n")
 }
 
