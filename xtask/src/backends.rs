@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::run::{run, succeeds};
 
-/// A distribution's package and the programs the tests need of it.
+/// A distribution's package and what we need of it: programs, or whole paths.
 struct Backend {
     package: &'static str,
     programs: &'static [&'static str],
@@ -21,12 +21,19 @@ const BACKENDS: [Backend; 2] = [
     Backend { package: "redis-server", programs: &["redis-server"] },
 ];
 
+/// What locks are measured against, beside those. Without them that table has gaps.
+const PEERS: [Backend; 3] = [
+    Backend { package: "etcd-server", programs: &["etcd"] },
+    Backend { package: "zookeeper", programs: &["/usr/share/java/zookeeper.jar"] },
+    Backend { package: "default-jre-headless", programs: &["java"] },
+];
+
 /// Where Debian's PostgreSQL packages read whether to create and start a cluster for the whole machine.
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 
 /// Makes sure that the servers' programs are there, or says what to type.
 pub(crate) fn ensure() -> Result<()> {
-    let missing = missing(&directories());
+    let missing = missing(&BACKENDS, &directories());
     if missing.is_empty() {
         eprintln!("found PostgreSQL's server programs and redis-server");
         return Ok(());
@@ -34,17 +41,32 @@ pub(crate) fn ensure() -> Result<()> {
     let has_apt = succeeds(Command::new("apt-get").arg("--version"));
     let Some(become_root) = become_root().filter(|_| has_apt) else { bail!(advice(&missing, has_apt)) };
     install(&missing, become_root)?;
-    let still_missing = self::missing(&directories());
+    let still_missing = self::missing(&BACKENDS, &directories());
     ensure!(still_missing.is_empty(), "installed, but still not found: {}", still_missing.join(" "));
     Ok(())
 }
 
-/// The packages of which some directory does not hold all programs.
-fn missing(directories: &[PathBuf]) -> Vec<&'static str> {
+/// Installs what locks are measured against, where we may. What cannot be had is missing in the table, so it is no
+/// failure.
+pub(crate) fn seek_peers() -> Result<()> {
+    let missing = missing(&PEERS, &directories());
+    let installed = match become_root() {
+        _ if missing.is_empty() => Ok(()),
+        Some(become_root) => install(&missing, become_root),
+        None => Err(anyhow::anyhow!("installing {} needs root", missing.join(" "))),
+    };
+    if let Err(error) = installed {
+        eprintln!("{error:#}; the table will say what is missing");
+    }
+    Ok(())
+}
+
+/// The packages of which no directory holds all programs.
+fn missing(wanted: &[Backend], directories: &[PathBuf]) -> Vec<&'static str> {
     let has = |programs: &[&str]| {
         directories.iter().any(|directory| programs.iter().all(|program| directory.join(program).is_file()))
     };
-    BACKENDS.iter().filter(|backend| !has(backend.programs)).map(|backend| backend.package).collect()
+    wanted.iter().filter(|backend| !has(backend.programs)).map(|backend| backend.package).collect()
 }
 
 /// PATH, and where distributions keep PostgreSQL's server programs; `testkit` looks in the same places.
@@ -121,8 +143,10 @@ mod tests {
 
     #[test]
     fn a_package_is_missing_unless_one_directory_holds_all_its_programs() {
-        assert_eq!(missing(&[]), ["postgresql", "redis-server"]);
-        assert_eq!(missing(&[PathBuf::from("/nowhere")]), ["postgresql", "redis-server"]);
+        assert_eq!(missing(&BACKENDS, &[]), ["postgresql", "redis-server"]);
+        assert_eq!(missing(&BACKENDS, &[PathBuf::from("/nowhere")]), ["postgresql", "redis-server"]);
+        let both = [Backend { package: "x", programs: &["/proc/self/stat", "/proc/self/status"] }];
+        assert_eq!(missing(&both, &[PathBuf::from("/nowhere")]), [""; 0], "a whole path is where it says");
     }
 
     #[test]

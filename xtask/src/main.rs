@@ -122,6 +122,9 @@ fn test(arguments: &[String], scale: &str) -> Result<()> {
 
 fn bench(names: &[String]) -> Result<()> {
     step("what the measurements need", backends::ensure)?;
+    if names.is_empty() || names.iter().any(|name| name == "locks") {
+        step("what locks are measured against", backends::seek_peers)?;
+    }
     step("build for release", || {
         run(cargo().args(["build", "--release", "--package", "countersign", "--package", "bench"]))
     })?;

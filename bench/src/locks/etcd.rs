@@ -32,7 +32,8 @@ impl Etcd {
         }
         let (port, peer_port) = (free_port()?, free_port()?);
         let mut daemon = Daemon::start(bench, |directory| {
-            let (client, peer) = (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer_port}"));
+            let (client, peer) =
+                (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer_port}"));
             let data = directory.join("data").display().to_string();
             let options = [
                 ("name", "bench".to_owned()),

@@ -81,8 +81,12 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let bytes = |of: &[Filled]| Figure::of(of.iter().map(|filled| filled.bytes));
     let held = grouped(locks as f64, 0);
     let mut table = vec![
-        Row::new(format!("{held} locks taken, time ÷ Redis always"), ratio(&seconds(&ours), &seconds(&redis)), 2)
-            .with_bar(Bar::AtMost(OF_REDIS_MAX)),
+        Row::new(
+            format!("{held} locks taken, time ÷ Redis always"),
+            ratio(&seconds(&ours), &seconds(&redis)),
+            2,
+        )
+        .with_bar(Bar::AtMost(OF_REDIS_MAX)),
         Row::new(format!("{held} locks held, bytes each (RSS)"), bytes(&ours), 0)
             .with_bar(Bar::AtMost(BYTES_MAX)),
         Row::new(format!("{held} locks, countersign: s to take them"), Figure::of(seconds(&ours)), 1),

@@ -68,7 +68,8 @@ impl Peer for ZooKeeper {
     async fn open(&self, _: usize) -> Result<Session> {
         let stream = TcpStream::connect(self.address).await?;
         stream.set_nodelay(true)?;
-        let mut session = Session { stream, asked: 0, told: 0, directory: String::new(), node: String::new() };
+        let mut session =
+            Session { stream, asked: 0, told: 0, directory: String::new(), node: String::new() };
         // Version, the last change seen, how long the session may be silent, which session, its password.
         let hello = Words::default().int(0).long(0).int(SESSION_MS).long(0).text("");
         session.send(hello).await?;
@@ -136,7 +137,8 @@ impl Session {
 
     /// The node right before ours, if there is one.
     async fn before(&mut self) -> Result<Option<String>> {
-        let (error, answer) = self.ask(GET_CHILDREN, Words::default().text(&self.directory).flag(false)).await?;
+        let (error, answer) =
+            self.ask(GET_CHILDREN, Words::default().text(&self.directory).flag(false)).await?;
         ensure!(error == 0, "ZooKeeper shows no nodes: {error}");
         let mut reader = Reader(&answer);
         let own = self.node.rsplit('/').next().unwrap_or_default();
@@ -174,7 +176,8 @@ impl Locker for Session {
             self.create(&directory, PERSISTENT).await?;
         }
         let path = format!("{}/lock-", self.directory);
-        self.node = self.create(&path, EPHEMERAL_SEQUENTIAL).await?.context("a numbered node exists twice")?;
+        self.node =
+            self.create(&path, EPHEMERAL_SEQUENTIAL).await?.context("a numbered node exists twice")?;
         while let Some(before) = self.before().await? {
             self.outlive(&before).await?;
         }

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use domain::locks::{LockKey, Mode};
+use domain::Id;
+use domain::locks::{Hold, LockKey, Mode};
 
 use super::{Acquired, Grip, Held, Locks, Refusal, Renewal, Wait, Wanted};
 
@@ -15,9 +16,19 @@ pub struct Several {
     pub terms: Wanted,
 }
 
+/// All that was asked for.
+#[derive(Clone, Debug)]
+pub struct All {
+    /// In the order of their keys.
+    pub held: Vec<Held>,
+    /// Those that this request has taken. The others it had before: they are not its to give back when something else
+    /// fails.
+    pub taken: Vec<Id<Hold>>,
+}
+
 /// Takes the keys one after the other in their order, waiting in each line as anybody, and keeps what it has; if one
 /// cannot be had, those taken are released before the refusal. The time of all begins with the last.
-pub async fn acquire_many(locks: &dyn Locks, several: Several) -> Result<Vec<Held>, Refusal> {
+pub async fn acquire_many(locks: &dyn Locks, several: Several) -> Result<All, Refusal> {
     let Several { mut keys, terms } = several;
     // Exclusive sorts first, so the stronger of two wishes for one key stays.
     keys.sort_by(|a, b| a.0.cmp(&b.0).then((a.1 == Mode::Shared).cmp(&(b.1 == Mode::Shared))));
@@ -74,7 +85,7 @@ impl Taken<'_> {
     }
 
     /// Starts the time of all. A lock that was lost on the way (to an admin, or to break a circle) loses all.
-    async fn begin(mut self) -> Result<Vec<Held>, Refusal> {
+    async fn begin(mut self) -> Result<All, Refusal> {
         let mut begun = Vec::with_capacity(self.all.len());
         for held in &self.all {
             match self.locks.renew(self.grip(held), Some(self.terms.ttl_seconds), Renewal::Beginning).await {
@@ -85,8 +96,7 @@ impl Taken<'_> {
                 }
             }
         }
-        self.held.clear();
-        Ok(begun)
+        Ok(All { held: begun, taken: self.held.drain(..).map(|grip| grip.id).collect() })
     }
 }
 

@@ -16,7 +16,7 @@ use domain::locks::{About, Edge, Hold, LockKey, Mode, Owner, Waiter};
 use domain::organizations::Organization;
 use domain::{Id, Timestamp};
 
-pub use many::{Several, acquire_many};
+pub use many::{All, Several, acquire_many};
 
 /// An answer that is on its way. Dropping it takes the question back: a waiter leaves the line, and a lock that was
 /// granted to nobody who listens is released.

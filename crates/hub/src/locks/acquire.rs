@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use coordination::locks::{
-    Acquired, Answer, Grip, Held, Refusal, Rules, Several, Wait, Wanted, acquire_many as take_many,
+    Acquired, All, Answer, Grip, Held, Refusal, Rules, Several, Wait, Wanted, acquire_many as take_many,
 };
 use domain::Id;
 use domain::accounts::Account;
@@ -84,8 +84,8 @@ pub async fn acquire_many(hub: &Hub, caller: &Caller, many: AskMany) -> Result<V
     limit(hub, terms.agent, count)?;
     let locks = engine(hub)?;
     let take = take_many(&*locks, Several { keys, terms: terms.clone() });
-    let taken = |all: &Vec<Held>| all.iter().map(|held| held.hold.id).collect();
-    waited(hub, caller, &terms, Box::pin(take), taken).await
+    let all = waited(hub, caller, &terms, Box::pin(take), |all: &All| all.taken.clone()).await?;
+    Ok(all.held)
 }
 
 /// `task:` keys belong to the hub.

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use domain::locks::LOCKS_PER_AGENT_MAX;
+use futures_util::future::join_all;
 use serde_json::json;
 use testkit::{Setup, on_each_engine};
 
 use crate::locks::{KEY, acquired, asks, logged, post, stand_in_line};
-use crate::support::{eventually, expect, on_each_engine_with, refused, send_any};
+use crate::support::{eventually, expect, get, on_each_engine_with, refused, send_any};
 
 #[tokio::test]
 async fn settings_and_limits_hold() {
@@ -70,6 +72,34 @@ async fn an_agent_asks_only_so_often() {
             acquired(&hub, &hub.admin_key, json!({"key": format!("resource:a:{number}")})).await;
         }
         refused(post(&hub, &hub.admin_key, "acquire", &json!({"key": KEY})), 429, "RATE_LIMITED").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agent_holds_only_so_many() {
+    const AT_ONCE: usize = 125;
+    on_each_engine(async |hub| {
+        let ann = hub.member(&hub.admin_key, "ann").await;
+        let batch = |batch: usize| {
+            let key = |number: usize| json!({"key": format!("resource:a:{batch}-{number}")});
+            let keys: Vec<_> = (0..AT_ONCE).map(key).collect();
+            expect(post(&hub, &ann, "acquire-many", &json!({"keys": keys, "ttl_seconds": 300})), 200)
+        };
+        join_all((0..LOCKS_PER_AGENT_MAX / AT_ONCE).map(batch)).await;
+        let more = json!({"key": "resource:a:more"});
+        for full in [more.clone(), json!({"key": "resource:a:more", "owner": "other"})] {
+            refused(post(&hub, &ann, "acquire", &full), 429, "TOO_MANY_LOCKS").await;
+        }
+        refused(post(&hub, &ann, "acquire-many", &json!({"keys": [more]})), 429, "TOO_MANY_LOCKS").await;
+        acquired(&hub, &hub.admin_key, more.clone()).await;
+        // A place in a line counts as well.
+        let ticket = json!({"key": "resource:a:more", "queue": true});
+        refused(post(&hub, &ann, "acquire", &ticket), 429, "TOO_MANY_LOCKS").await;
+        let held = get(&hub, &ann, "/api/v1/locks/queue?key=resource:a:0-0").await;
+        let id = &held["holders"][0]["lock_id"];
+        expect(post(&hub, &ann, "release", &json!({"lock_id": id})), 200).await;
+        expect(post(&hub, &ann, "acquire", &ticket), 202).await;
     })
     .await;
 }

@@ -20,7 +20,10 @@ pub(crate) async fn acquired(hub: &TestHub, key: &str, body: Value) -> Value {
 
 /// Asks in the background.
 pub(crate) fn asks(hub: &TestHub, key: &str, body: &Value) -> tokio::task::JoinHandle<Answer> {
-    let request = post(hub, key, "acquire", body);
+    on_its_way(post(hub, key, "acquire", body))
+}
+
+fn on_its_way(request: RequestBuilder) -> tokio::task::JoinHandle<Answer> {
     #[expect(clippy::disallowed_methods, reason = "a test waits for its own tasks")]
     tokio::spawn(send_any(request))
 }
@@ -176,6 +179,31 @@ async fn a_key_that_is_revoked_takes_only_what_it_waited_for() {
         expect(post(&hub, &sue, "heartbeat", &json!({"lock_id": kept["lock_id"]})), 200).await;
         let free = get(&hub, &sue, "/api/v1/locks/queue?key=resource:a:y").await;
         assert_eq!((&free["holders"], &free["waiters"]), (&json!([]), &json!([])));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_gives_back_nothing_that_another_request_has_taken() {
+    on_each_engine(async |hub| {
+        let sue = hub.member(&hub.admin_key, "sue").await;
+        let other = mint(&hub, &sue, json!({"name": "other"})).await;
+        let many = |names: &[&str]| {
+            let keys: Vec<Value> =
+                names.iter().map(|name| json!({"key": format!("resource:a:{name}")})).collect();
+            json!({"keys": keys, "request_id": "r", "ttl_seconds": 300, "wait_seconds": 60})
+        };
+        let first = expect(post(&hub, &sue, "acquire-many", &many(&["x"])), 200).await.json();
+        let held = acquired(&hub, &hub.admin_key, json!({"key": "resource:a:y"})).await;
+        let waits = on_its_way(post(&hub, &other.key, "acquire-many", &many(&["x", "y"])));
+        stand_in_line(&hub, "resource:a:y", 1).await;
+        let revoke = hub.request("DELETE", &format!("/api/v1/api-keys/{}", other.id));
+        expect(revoke.bearer_auth(&sue), 204).await;
+        expect(post(&hub, &hub.admin_key, "release", &json!({"lock_id": held["lock_id"]})), 200).await;
+        assert!(waits.await.unwrap().status.is_client_error());
+        let free = get(&hub, &sue, "/api/v1/locks/queue?key=resource:a:y").await;
+        assert_eq!((&free["holders"], &free["waiters"]), (&json!([]), &json!([])));
+        expect(post(&hub, &sue, "heartbeat", &json!({"lock_id": first["locks"][0]["lock_id"]})), 200).await;
     })
     .await;
 }

@@ -250,7 +250,9 @@ pub(super) fn several(number: u128, names: &[&str], wait: Wait) -> Several {
 
 async fn several_are_all_or_none(subject: &impl Subject) {
     let locks = subject.locks();
-    let taken = soon(acquire_many(&*locks, several(1, &["c", "a", "b", "a"], Wait::No))).await.expect("all");
+    let all = soon(acquire_many(&*locks, several(1, &["c", "a", "b", "a"], Wait::No))).await.expect("all");
+    let taken = all.held;
+    assert_eq!(all.taken, taken.iter().map(|held| held.hold.id).collect::<Vec<_>>());
     let keys: Vec<&LockKey> = taken.iter().map(|held| &held.key).collect();
     assert_eq!(keys, [&key("a"), &key("b"), &key("c")]);
     assert!(taken.iter().all(|held| held.hold.ttl_seconds == 30 && held.hold.heartbeats == 0));
@@ -269,7 +271,7 @@ async fn several_are_all_or_none(subject: &impl Subject) {
     // While it waits for the second, the first does not end.
     subject.advance(Duration::from_secs(29));
     soon(locks.release(grip(&taken[1]))).await.expect("the other");
-    let all = soon(patient).await.expect("no panic").expect("both");
+    let all = soon(patient).await.expect("no panic").expect("both").held;
     subject.advance(Duration::from_secs(29));
     for held in &all {
         assert!(soon(locks.is_current(org(0), held.key.clone(), held.hold.fence)).await.expect("an answer"));

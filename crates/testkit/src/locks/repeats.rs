@@ -73,10 +73,10 @@ pub(super) async fn who_repeats_several_loses_none(subject: &impl Subject) {
     let again = soon(acquire_many(&*locks, asked(Wait::No))).await;
     assert!(matches!(again, Err(Refusal::Busy { .. })), "{again:?}");
     soon(locks.release(grip(&in_the_way))).await.expect("its holder");
-    let all = soon(first).await.expect("no panic").expect("all, because none was lost");
+    let all = soon(first).await.expect("no panic").expect("all, because none was lost").held;
     let again = soon(acquire_many(&*locks, asked(Wait::No))).await.expect("the same request");
     let ids = |all: &[super::Held]| all.iter().map(|held| held.hold.id).collect::<Vec<_>>();
-    assert_eq!(ids(&again), ids(&all));
+    assert_eq!((ids(&again.held), again.taken), (ids(&all), Vec::new()), "it has taken none of them itself");
     assert!(soon(locks.is_current(org(0), key("a"), all[0].hold.fence)).await.expect("an answer"));
     let more =
         Several { keys: vec![(key("a"), all[0].hold.mode), (key("c"), all[0].hold.mode)], ..asked(Wait::No) };
