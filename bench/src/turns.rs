@@ -38,13 +38,24 @@ impl Measured {
 
     /// The lines of the table about this side.
     pub(crate) fn rows(&self) -> Vec<Row> {
-        let (name, figure) = (&self.name, |value: fn(&Run) -> f64| Figure::of(self.values(value)));
-        vec![
-            Row::new(format!("{name}: requests/s"), figure(|run| run.per_second), 0),
-            Row::new(format!("{name}: p50, ms"), figure(|run| run.p50_micros / 1e3), 2),
-            Row::new(format!("{name}: p99, ms"), figure(|run| run.p99_micros / 1e3), 2),
-            Row::new(format!("{name}: CPU µs per request of the server"), figure(|run| run.cpu_micros), 1),
-        ]
+        self.rows_of("request")
+    }
+
+    /// The same where what is done has another name. What was not measured has no line.
+    pub(crate) fn rows_of(&self, thing: &str) -> Vec<Row> {
+        let name = &self.name;
+        let row = |what: &str, value: fn(&Run) -> f64, digits| {
+            let values = self.values(value);
+            let is_measured = values.iter().any(|value| !value.is_nan());
+            is_measured.then(|| Row::new(format!("{name}: {what}"), Figure::of(values), digits))
+        };
+        let rows = [
+            row(&format!("{thing}s/s"), |run| run.per_second, 0),
+            row("p50, ms", |run| run.p50_micros / 1e3, 2),
+            row("p99, ms", |run| run.p99_micros / 1e3, 2),
+            row(&format!("CPU µs per {thing} of the server"), |run| run.cpu_micros, 1),
+        ];
+        rows.into_iter().flatten().collect()
     }
 }
 
@@ -112,6 +123,9 @@ mod tests {
         assert_eq!(one.values(|run| run.cpu_micros), [3.0, 9.0, 15.0]);
         assert_eq!(other.values(|run| run.p50_micros), [4.0, 10.0, 16.0]);
         assert_eq!(one.rows().len(), 4);
+        let unmeasured =
+            Measured { runs: vec![Run { cpu_micros: f64::NAN, p99_micros: f64::NAN, ..one.runs[0] }], ..one };
+        assert_eq!(unmeasured.rows_of("pair").len(), 2);
     }
 
     #[test]

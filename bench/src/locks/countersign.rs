@@ -126,8 +126,8 @@ impl Peer for Countersign {
         self.client(number, 0).await
     }
 
-    fn pid(&self) -> u32 {
-        self.program.target.pid
+    fn pid(&self) -> Option<u32> {
+        Some(self.program.target.pid)
     }
 }
 
@@ -141,7 +141,7 @@ impl Peer for Waiting<'_> {
         self.0.client(number, WAIT_SECONDS).await
     }
 
-    fn pid(&self) -> u32 {
+    fn pid(&self) -> Option<u32> {
         self.0.pid()
     }
 }

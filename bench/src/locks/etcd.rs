@@ -65,8 +65,8 @@ impl Peer for Etcd {
         Ok(Session { connection, lease, held: String::new() })
     }
 
-    fn pid(&self) -> u32 {
-        self.daemon.pid()
+    fn pid(&self) -> Option<u32> {
+        Some(self.daemon.pid())
     }
 }
 

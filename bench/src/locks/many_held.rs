@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use tokio::task::JoinSet;
 
 use super::countersign::Countersign;
@@ -53,9 +53,10 @@ struct Filled {
 /// The first thousand are not counted: they pay for what every server gets under load.
 fn filled<P: Peer>(bench: &Bench, peer: &P, locks: usize) -> Result<Filled> {
     bench.runtime.block_on(take(peer, 0, FEW))?;
-    let before = resident_mb(peer.pid())?;
+    let pid = peer.pid().context("a service of more than one process cannot be weighed")?;
+    let before = resident_mb(pid)?;
     let seconds = bench.runtime.block_on(take(peer, FEW, locks))?;
-    let bytes = (resident_mb(peer.pid())? - before) * 1e6 / (locks - FEW) as f64;
+    let bytes = (resident_mb(pid)? - before) * 1e6 / (locks - FEW) as f64;
     Ok(Filled { seconds, bytes })
 }
 
@@ -116,8 +117,8 @@ fn growth(bench: &Bench, many: &Countersign, held: &str) -> Result<Vec<Row>> {
         Row::new(format!("{held} held ÷ 1,000: CPU"), grown(|run| run.cpu_micros), 2)
             .with_bar(Bar::AtMost(GROWTH_MAX)),
     ];
-    table.extend(small.rows());
-    table.extend(large.rows());
+    table.extend(small.rows_of("pair"));
+    table.extend(large.rows_of("pair"));
     Ok(table)
 }
 

@@ -16,9 +16,9 @@ const OPTIONS: [&str; 6] =
 const DELETE_OWN: &str =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 const TTL_MS: &str = "300000";
-/// Redis has no line to stand in: whoever finds the key taken asks again. Sooner keeps the server busy with
-/// refusals, later lets the key lie; of those tried this one hands on most.
-const RETRY: Duration = Duration::from_millis(1);
+/// Redis has no line to stand in: whoever finds the key taken asks again, after this or at once. The first lets the
+/// key lie, the second keeps the server busy with refusals; both are measured.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// A server of our own.
 pub(super) struct Redis {
@@ -39,25 +39,50 @@ impl Redis {
         })?;
         Ok(Self { server, pid, script })
     }
+
+    pub(super) fn eager(&self) -> Eager<'_> {
+        Eager(self)
+    }
+
+    async fn holder(&self, number: usize, pause: Option<Duration>) -> Result<Holder> {
+        let client = Client::open(self.server.port()).await?;
+        // As long as ids are, which is what real ones use.
+        let token = format!("client-{number:029}");
+        Ok(Holder { client, pause, token, script: self.script.clone(), key: String::new() })
+    }
 }
 
 impl Peer for Redis {
     type Locker = Holder;
 
     async fn open(&self, number: usize) -> Result<Holder> {
-        let client = Client::open(self.server.port()).await?;
-        // As long as ids are, which is what real ones use.
-        let token = format!("client-{number:029}");
-        Ok(Holder { client, token, script: self.script.clone(), key: String::new() })
+        self.holder(number, Some(PAUSE)).await
     }
 
-    fn pid(&self) -> u32 {
-        self.pid
+    fn pid(&self) -> Option<u32> {
+        Some(self.pid)
+    }
+}
+
+/// The same server, for those who ask again at once.
+pub(super) struct Eager<'a>(&'a Redis);
+
+impl Peer for Eager<'_> {
+    type Locker = Holder;
+
+    async fn open(&self, number: usize) -> Result<Holder> {
+        self.0.holder(number, None).await
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.0.pid()
     }
 }
 
 pub(super) struct Holder {
     client: Client,
+    /// Before asking again.
+    pause: Option<Duration>,
     token: String,
     script: String,
     key: String,
@@ -66,7 +91,10 @@ pub(super) struct Holder {
 impl Locker for Holder {
     async fn acquire(&mut self, key: &str) -> Result<()> {
         while self.client.ask(&["SET", key, &self.token, "NX", "PX", TTL_MS]).await? == Answer::Nothing {
-            tokio::time::sleep(RETRY).await;
+            match self.pause {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => tokio::task::yield_now().await,
+            }
         }
         key.clone_into(&mut self.key);
         Ok(())

@@ -77,8 +77,8 @@ impl Peer for ZooKeeper {
         Ok(session)
     }
 
-    fn pid(&self) -> u32 {
-        self.daemon.pid()
+    fn pid(&self) -> Option<u32> {
+        Some(self.daemon.pid())
     }
 }
 

@@ -101,10 +101,12 @@ impl Agents {
         }
     }
 
-    /// The owner of this name, if it holds or waits for anything.
-    pub(super) fn owner(&self, name: Name, owner: &str) -> Option<Arc<Owner>> {
+    /// The owner of this name, if it holds or waits for more than one thing. Nobody else's way is blocked by who only
+    /// stands at the end of one line.
+    pub(super) fn in_others_way(&self, name: Name, owner: &str) -> Option<Arc<Owner>> {
         let shard = self.shard(&name);
-        shard.get(&name)?.owners.get(owner).map(|work| Arc::clone(&work.owner))
+        let work = shard.get(&name)?.owners.get(owner).filter(|work| work.uses > 1)?;
+        Some(Arc::clone(&work.owner))
     }
 
     /// The locks of one owner.

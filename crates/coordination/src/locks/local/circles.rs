@@ -16,7 +16,8 @@ use crate::locks::{Happening, Refusal, What};
 
 /// Breaks every circle that a new wait of this owner has closed.
 pub(super) fn break_through(inner: &Inner, org: Id<Organization>, agent: Id<Account>, owner: &str) {
-    let Some(owner) = inner.agents.owner((org, agent), owner) else { return };
+    // Somebody must wait for whoever closes a circle. What makes it so later is a wait too, and looked at in its turn.
+    let Some(owner) = inner.agents.in_others_way((org, agent), owner) else { return };
     if circle(inner, &owner).is_none() {
         return;
     }
