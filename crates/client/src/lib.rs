@@ -12,6 +12,7 @@ mod approvals;
 mod audit;
 mod error;
 mod events;
+mod executions;
 mod health;
 mod identity;
 mod locks;

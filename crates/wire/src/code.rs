@@ -100,6 +100,16 @@ pub enum Code {
     QueueFull,
     /// The engine of locks cannot work.
     CoordinationUnavailable,
+    /// The task may not be applied.
+    NotApproved,
+    /// It waits for something else.
+    Blocked,
+    /// The agent is busy.
+    AgentAtCapacity,
+    /// The agent takes no new work.
+    AgentDraining,
+    /// Too late to say something about it.
+    AttemptEnded,
 }
 
 /// The text is not the name of a code this version knows.

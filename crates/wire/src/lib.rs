@@ -15,6 +15,7 @@ pub mod approvals;
 pub mod audit;
 pub mod code;
 pub mod events;
+pub mod executions;
 pub mod health;
 pub mod identity;
 pub mod invitations;
@@ -44,6 +45,11 @@ pub use approvals::{
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};
 pub use events::{Event, Events, EventsQuery, Subject};
+pub use executions::{
+    AppendOutput, AppendedOutput, ClaimTask, ClaimedTask, CompleteExecution, Execution, ExecutionGrant,
+    ExecutionHeard, ExecutionLock, ExecutionOutcome, ExecutionPhase, ExecutionPurpose, ExecutionResult,
+    FailExecution, NextTask, Output, OutputQuery, RollbackStatus,
+};
 pub use health::{Check, Ready};
 pub use identity::{
     AccessLevel, Account, AccountStatus, ApiKey, CreateApiKey, CreatedApiKey, Me, Organization,

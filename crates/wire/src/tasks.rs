@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::approvals::Review;
 use crate::events::WAIT_SECONDS_MAX;
+use crate::executions::Execution;
 use crate::page::{CURSOR_CHARS_MAX, LIMIT_MAX};
 use crate::patch::{not_null, present};
 use crate::risk::TaskRisk;
@@ -151,8 +152,8 @@ pub struct Task {
     #[schema(required)]
     pub review: Option<Review>,
     /// How its last attempt stands.
-    #[schema(required, value_type = Option<Object>)]
-    pub execution: Option<Value>,
+    #[schema(required)]
+    pub execution: Option<Execution>,
     /// Who shall apply it.
     #[schema(required)]
     pub assignee: Option<Uuid>,

@@ -328,11 +328,46 @@ pub(super) const TABLE: &[About] = &[
         title: "Locks are not available",
         page: include_str!("../../../../docs/errors/COORDINATION_UNAVAILABLE.md"),
     },
+    About {
+        code: Code::NotApproved,
+        name: "NOT_APPROVED",
+        status: 409,
+        title: "The task is not approved",
+        page: include_str!("../../../../docs/errors/NOT_APPROVED.md"),
+    },
+    About {
+        code: Code::Blocked,
+        name: "BLOCKED",
+        status: 409,
+        title: "The task waits for something",
+        page: include_str!("../../../../docs/errors/BLOCKED.md"),
+    },
+    About {
+        code: Code::AgentAtCapacity,
+        name: "AGENT_AT_CAPACITY",
+        status: 409,
+        title: "The agent works on as many tasks as it may",
+        page: include_str!("../../../../docs/errors/AGENT_AT_CAPACITY.md"),
+    },
+    About {
+        code: Code::AgentDraining,
+        name: "AGENT_DRAINING",
+        status: 409,
+        title: "The agent takes no new work",
+        page: include_str!("../../../../docs/errors/AGENT_DRAINING.md"),
+    },
+    About {
+        code: Code::AttemptEnded,
+        name: "ATTEMPT_ENDED",
+        status: 409,
+        title: "The attempt has ended",
+        page: include_str!("../../../../docs/errors/ATTEMPT_ENDED.md"),
+    },
 ];
 
 // A row is found by the code's number, so the rows stand in the order of the enum and none is missing.
 const _: () = {
-    assert!(TABLE.len() == Code::CoordinationUnavailable as usize + 1);
+    assert!(TABLE.len() == Code::AttemptEnded as usize + 1);
     let mut row = 0;
     while row < TABLE.len() {
         assert!(TABLE[row].code as usize == row);
