@@ -61,18 +61,26 @@ impl Client {
         self.find(&format!("/executions/{id}/output"), query).await
     }
 
-    /// Says that the work, or undoing it, is done.
+    /// Says that the work, or undoing it, is done. With the same `key` the same report gets the same answer.
     pub async fn complete_execution(
         &self,
         id: Uuid,
         request: &CompleteExecution,
+        key: Option<&str>,
     ) -> Result<Execution, ClientError> {
-        self.answer(self.api(Method::POST, &format!("/executions/{id}/complete")).json(request)).await
+        let said = self.api(Method::POST, &format!("/executions/{id}/complete")).json(request);
+        self.answer(keyed(said, key)).await
     }
 
-    /// Says that the work, or undoing it, did not succeed.
-    pub async fn fail_execution(&self, id: Uuid, request: &FailExecution) -> Result<Execution, ClientError> {
-        self.answer(self.api(Method::POST, &format!("/executions/{id}/fail")).json(request)).await
+    /// Says that the work, or undoing it, did not succeed. With the same `key` the same report gets the same answer.
+    pub async fn fail_execution(
+        &self,
+        id: Uuid,
+        request: &FailExecution,
+        key: Option<&str>,
+    ) -> Result<Execution, ClientError> {
+        let said = self.api(Method::POST, &format!("/executions/{id}/fail")).json(request);
+        self.answer(keyed(said, key)).await
     }
 
     /// Has an attempt undone that nobody has undone.
@@ -99,11 +107,14 @@ impl Client {
     }
 }
 
-fn waiting(request: RequestBuilder, wait_seconds: Option<u32>, key: Option<&str>) -> RequestBuilder {
-    let wait = Duration::from_secs(wait_seconds.unwrap_or(0).into());
-    let request = request.timeout(ANSWER_TIMEOUT + wait);
+fn keyed(request: RequestBuilder, key: Option<&str>) -> RequestBuilder {
     match key {
         Some(key) => request.header(IDEMPOTENCY_KEY, key),
         None => request,
     }
+}
+
+fn waiting(request: RequestBuilder, wait_seconds: Option<u32>, key: Option<&str>) -> RequestBuilder {
+    let wait = Duration::from_secs(wait_seconds.unwrap_or(0).into());
+    keyed(request.timeout(ANSWER_TIMEOUT + wait), key)
 }

@@ -17,6 +17,7 @@ pub mod canonical;
 pub mod cursor;
 pub mod device_logins;
 pub mod events;
+pub mod executions;
 pub mod external_identities;
 pub mod gate;
 pub mod globs;

@@ -5,11 +5,15 @@ use uuid::Uuid;
 use crate::accounts::{AccessLevel, Account, AccountStatus};
 use crate::approvals::{Answer, Approval, ApprovalKind, ApprovalStatus, Priority, Response};
 use crate::canonical::Sha256Hash;
+use crate::executions::{Beginning, Purpose};
 use crate::organizations::Organization;
 use crate::policies::{Matched, Quorum, RejectOn};
 use crate::reviews::{Ballot, Case, Review, Seat};
 use crate::risk::{Risk, RiskLevel};
-use crate::tasks::{Behind, Mode, Provenance, Resource, Revision, Task, TaskState, TaskStatus};
+use crate::tasks::{
+    Action, Behind, DeclaredRisk, Mode, Provenance, Resource, Revision, RollbackStrategy, Task, TaskConfig,
+    TaskState, TaskStatus,
+};
 use crate::{Id, Timestamp};
 
 /// What the sample task would do.
@@ -87,6 +91,8 @@ pub(crate) fn task(author: Id<Account>) -> Task {
         preview: None,
         effect_hash: None,
         review_id: Some(id(2000)),
+        queue_rank: 50,
+        not_before: None,
         needs_attention: false,
         resubmitted_from: None,
         submitted_at: Some(at(2)),
@@ -214,4 +220,36 @@ pub(crate) fn ballot(case: &Case, voter: u128, answer: Answer) -> Ballot {
 
 pub(crate) fn resource(kind: &str, name: &str, mode: Mode) -> Resource {
     Resource { kind: kind.into(), id: name.into(), mode }
+}
+
+/// A config of an outside agent's task that touches nothing.
+pub(crate) fn task_config(strategy: RollbackStrategy, idempotent: bool) -> TaskConfig {
+    TaskConfig {
+        task_type: "sample".into(),
+        version: "1".into(),
+        description: "d".into(),
+        action: Action::External,
+        parameters: serde_json::Map::new(),
+        resources: Vec::new(),
+        rollback_strategy: strategy,
+        timeout_seconds: 60,
+        priority: 50,
+        declared_risk: DeclaredRisk::Medium,
+        max_retries: u32::from(idempotent),
+        idempotent,
+        requires_labels: std::collections::BTreeMap::new(),
+    }
+}
+
+/// What an attempt of agent 7 begins with.
+pub(crate) fn beginning(number: u128, purpose: Purpose, now: Timestamp) -> Beginning {
+    Beginning {
+        id: id(number),
+        purpose,
+        agent_id: id(7),
+        locks: Vec::new(),
+        timeout: std::time::Duration::from_secs(60),
+        lease: std::time::Duration::from_secs(30),
+        now,
+    }
 }

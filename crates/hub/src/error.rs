@@ -63,6 +63,12 @@ pub enum HubError {
     /// Nobody here carries out tasks of this kind.
     #[error("this hub does not carry out tasks of action kind `{0}`; say `external` and have an agent do it")]
     ExecutorDisabled(&'static str),
+    /// An attempt does not begin.
+    #[error(transparent)]
+    NotBegun(Box<crate::executions::NotBegun>),
+    /// Too late to say something about an attempt.
+    #[error(transparent)]
+    AttemptEnded(domain::executions::AttemptEnded),
     /// Nobody has answered the program that asks for a login.
     #[error("nobody has granted or denied this login yet; ask again")]
     AuthorizationPending,

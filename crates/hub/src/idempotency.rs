@@ -1,5 +1,6 @@
 //! The same request twice gets the same answer once (DECISIONS 17).
 
+use coordination::turns::Turn;
 use domain::Timestamp;
 use domain::idempotency::{ANSWER_KEPT, IN_FLIGHT_WAIT, Repeat, Slot, compare};
 use records::idempotency as kept;
@@ -16,6 +17,12 @@ pub struct Once<T> {
     pub body_hash: [u8; 32],
     /// The answer as it is kept: without what is shown only once.
     pub render: fn(&T) -> Answer,
+}
+
+impl<T> Clone for Once<T> {
+    fn clone(&self) -> Self {
+        Self { slot: self.slot.clone(), body_hash: self.body_hash, render: self.render }
+    }
 }
 
 /// What came of it.
@@ -46,16 +53,49 @@ where
     T: Send + 'static,
     F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, HubError> + Send + Sync + 'static,
 {
-    let _turn = match &once {
-        Some(once) => Some(
-            hub.coordination
-                .turns
-                .enter(once.slot.clone(), IN_FLIGHT_WAIT)
-                .await
-                .ok_or(HubError::IdempotencyInFlight)?,
-        ),
-        None => None,
-    };
+    let _turn = enter(hub, once.as_ref()).await?;
+    write_in_turn(hub, once, input, unit).await
+}
+
+/// Waits until no other request with this key runs. For those who have to do something before their unit: they enter,
+/// look with [`kept_answer`], and write with [`write_in_turn`] while they are in.
+pub(crate) async fn enter<T>(hub: &Hub, once: Option<&Once<T>>) -> Result<Option<Turn<Slot>>, HubError> {
+    let Some(once) = once else { return Ok(None) };
+    let turn = hub.coordination.turns.enter(once.slot.clone(), IN_FLIGHT_WAIT).await;
+    turn.map(Some).ok_or(HubError::IdempotencyInFlight)
+}
+
+/// The answer of the first time, if there was one.
+pub(crate) async fn kept_answer<T: 'static>(
+    hub: &Hub,
+    once: Option<&Once<T>>,
+) -> Result<Option<Answer>, HubError> {
+    let Some(Once { slot, body_hash, .. }) = once else { return Ok(None) };
+    let oldest = hub.clock.now().minus(ANSWER_KEPT);
+    let input = (slot.clone(), oldest);
+    let kept = hub.records.read(input, |tx, (slot, oldest)| Box::pin(kept::find(tx, slot, *oldest))).await?;
+    kept.map(|kept| repeated(kept, body_hash)).transpose()
+}
+
+fn repeated(kept: kept::Kept, body_hash: &[u8; 32]) -> Result<Answer, HubError> {
+    match compare(&kept.body_hash, body_hash) {
+        Repeat::SameBody => Ok(kept.answer),
+        Repeat::OtherBody => Err(HubError::IdempotencyMismatch),
+    }
+}
+
+/// Runs the unit as [`write_once`] does, for somebody who has entered.
+pub(crate) async fn write_in_turn<I, T, F>(
+    hub: &Hub,
+    once: Option<Once<T>>,
+    input: I,
+    unit: F,
+) -> Result<Outcome<T>, HubError>
+where
+    I: Send + Sync + 'static,
+    T: Send + 'static,
+    F: for<'t> Fn(&'t mut Tx, &'t I) -> Unit<'t, T, HubError> + Send + Sync + 'static,
+{
     let guarded = Guarded { input, unit, once, now: hub.clock.now() };
     hub.records.write(guarded, |tx, guarded| Box::pin(run(tx, guarded))).await
 }
@@ -70,10 +110,7 @@ where
     if let Some(once) = &guarded.once {
         let oldest = now.minus(ANSWER_KEPT);
         if let Some(kept) = kept::take(tx, &once.slot, &once.body_hash, oldest, now).await? {
-            return match compare(&kept.body_hash, &once.body_hash) {
-                Repeat::SameBody => Ok(Outcome::Replayed(kept.answer)),
-                Repeat::OtherBody => Err(HubError::IdempotencyMismatch),
-            };
+            return repeated(kept, &once.body_hash).map(Outcome::Replayed);
         }
     }
     let value = (guarded.unit)(tx, &guarded.input).await?;

@@ -16,6 +16,7 @@ pub mod clock;
 pub mod error;
 pub mod etag;
 pub mod events;
+pub mod executions;
 pub mod health;
 pub mod idempotency;
 pub mod identity;
@@ -44,13 +45,13 @@ use coordination::limits::Limits;
 use coordination::stamped::StampedCache;
 use coordination::turns::Turns;
 use coordination::wake::Wakers;
-use domain::Id;
 use domain::accounts::Account;
 use domain::events::Event;
 use domain::idempotency::Slot;
 use domain::organizations::Organization;
 use domain::policies::RuleSet;
 use domain::settings::Settings;
+use domain::{Id, Timestamp};
 use records::Db;
 use uuid::Uuid;
 
@@ -128,6 +129,10 @@ pub struct Coordination {
     pub(crate) checks: Turns<Id<Organization>>,
     pub(crate) waiting: Crowds<Id<Account>>,
     pub(crate) news: Wakers<Id<Organization>>,
+    /// The same, for agents: something may have become free to begin.
+    pub(crate) work: Wakers<Id<Organization>>,
+    /// Since when agents can be heard.
+    pub(crate) listening_since: OnceLock<Timestamp>,
     /// Held where several processes could share the records without coordinating.
     pub lease: OnceLock<instance::Lease>,
     /// Requests by account.
@@ -158,6 +163,8 @@ impl Hub {
             checks: Turns::default(),
             waiting: Crowds::new(WAITING_PER_ACCOUNT_MAX),
             news: Wakers::default(),
+            work: Wakers::default(),
+            listening_since: OnceLock::new(),
             lease: OnceLock::new(),
             account_limits: Limits::new(config.rate_limit),
             address_limits: Limits::new(config.anonymous_rate_limit),
@@ -192,6 +199,7 @@ impl Hub {
 
     /// Starts the background work: sequencer, sealer, jobs, locks, a first look at the provider of logins.
     pub fn start(&self) {
+        self.coordination.listening_since.get_or_init(|| self.clock.now());
         events::feed::start(self);
         audit::sealer::start(self);
         jobs::runner::start(self);

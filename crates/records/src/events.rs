@@ -17,8 +17,10 @@ pub struct Numbered {
     pub seq: i64,
     /// Its organization; none for the instance's own.
     pub org_id: Option<Id<Organization>>,
+    /// What it tells.
+    pub event_type: String,
 }
-row!(Numbered { seq, org_id });
+row!(Numbered { seq, org_id, event_type });
 
 row!(Event { seq, id, org_id, event_type, occurred_at, actor, source, subject_type, subject_id, payload });
 
@@ -51,7 +53,7 @@ statement!(
               ORDER BY created_at, id LIMIT $2) AS numbered WHERE events.id = numbered.id"
 );
 statement!(
-    NUMBERED: Numbered = "SELECT seq, org_id FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"
+    NUMBERED: Numbered = "SELECT seq, org_id, type AS event_type FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"
 );
 statement!(
     PAGE: Event = "SELECT seq, id, org_id, type AS event_type, created_at AS occurred_at, actor_id AS actor, source, \

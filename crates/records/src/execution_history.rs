@@ -1,8 +1,8 @@
 //! How executions of a type on a resource ended so far.
 
-use domain::Id;
 use domain::organizations::Organization;
 use domain::risk::History;
+use domain::{Id, Timestamp};
 use serde_json::json;
 
 use crate::{Result, Tx, args, row, statement};
@@ -21,6 +21,24 @@ statement!(
                      FROM execution_history WHERE org_id = $1 AND task_type = $2 \
                      AND resource IN (SELECT value FROM jsonb_array_elements_text($3))"
 );
+
+statement!(
+    NOTE = "INSERT INTO execution_history (org_id, task_type, resource, runs, failures, created_at, updated_at) \
+            VALUES ($1, $2, $3, 1, $4, $5, $5) ON CONFLICT (org_id, task_type, resource) DO UPDATE SET \
+            runs = execution_history.runs + 1, failures = execution_history.failures + excluded.failures, \
+            updated_at = excluded.updated_at"
+);
+
+/// Notes how an execution of this type ended on a resource (`type:id`). Whoever does that has the claim on it.
+pub async fn note(
+    tx: &mut Tx,
+    (org, task_type): (Id<Organization>, &str),
+    resource: &str,
+    has_failed: bool,
+    now: Timestamp,
+) -> Result<()> {
+    tx.push(&NOTE, args![org, task_type, resource, i64::from(has_failed), now]).await
+}
 
 /// How executions of this type ended on these resources (`type:id`).
 pub async fn of(

@@ -32,6 +32,15 @@ struct Stored {
 }
 row!(Stored { body_hash, status, location, body });
 
+impl Stored {
+    /// A slot that was taken and not filled keeps nothing.
+    fn kept(self) -> Option<Kept> {
+        let Self { body_hash, status, location, body } = self;
+        let answer = |status| Answer { status, location, body: body.unwrap_or_default() };
+        status.map(|status| Kept { body_hash, answer: answer(status) })
+    }
+}
+
 // The row is taken first and filled at the end of the unit: on PostgreSQL a second server then waits at the first
 // statement until this unit has ended, instead of doing the work for nothing.
 statement!(
@@ -43,6 +52,10 @@ statement!(
 statement!(
     KEPT: Stored = "SELECT body_hash, status, location, body FROM idempotency_keys WHERE org_id = $1 AND \
                     account_id = $2 AND method = $3 AND path = $4 AND key = $5"
+);
+statement!(
+    FIND: Stored = "SELECT body_hash, status, location, body FROM idempotency_keys WHERE org_id = $1 AND \
+                    account_id = $2 AND method = $3 AND path = $4 AND key = $5 AND created_at >= $6"
 );
 statement!(
     FILL = "UPDATE idempotency_keys SET status = $1, location = $2, body = $3, updated_at = $4 WHERE org_id = $5 AND \
@@ -77,11 +90,13 @@ pub async fn take(
         return Ok(None);
     }
     let values = args![slot.org_id, slot.account_id, &slot.method, &slot.path, slot.key.as_str()];
-    let stored = tx.one(&KEPT, values).await?;
-    Ok(stored.status.map(|status| Kept {
-        body_hash: stored.body_hash,
-        answer: Answer { status, location: stored.location, body: stored.body.unwrap_or_default() },
-    }))
+    Ok(tx.one(&KEPT, values).await?.kept())
+}
+
+/// What an earlier unit (not older than `oldest`) left in the slot.
+pub async fn find(tx: &mut Tx, slot: &Slot, oldest: Timestamp) -> Result<Option<Kept>> {
+    let values = args![slot.org_id, slot.account_id, &slot.method, &slot.path, slot.key.as_str(), oldest];
+    Ok(tx.opt(&FIND, values).await?.and_then(Stored::kept))
 }
 
 /// Keeps the answer in the slot the unit has taken.

@@ -23,6 +23,7 @@ const REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
 /// What a waiting request gets on top of its wait.
 const WAIT_GRACE: Duration = Duration::from_secs(15);
 const LOCKS: &str = "/api/v1/locks/acquire";
+const CLAIMS: [&str; 2] = ["/claim", "/next"];
 const CLIENT_REQUEST_ID_CHARS_MAX: usize = 128;
 
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -91,9 +92,11 @@ pub(crate) async fn limit_time(request: Request, next: Next) -> Response<Body> {
     }
 }
 
-/// How long a request may wait for something. Those for locks say it in a body that nobody has read yet.
+/// How long a request may wait for something. Those for locks and for work say it in a body that nobody has read yet.
 fn longest_wait(uri: &Uri) -> Duration {
-    match uri.path().starts_with(LOCKS) {
+    let path = uri.path();
+    let is_for_work = CLAIMS.iter().any(|end| path.ends_with(end));
+    match path.starts_with(LOCKS) || is_for_work {
         true => Duration::from_secs(wire::locks::WAIT_SECONDS_MAX.into()),
         false => asked_wait(uri.query()),
     }

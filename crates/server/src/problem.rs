@@ -107,6 +107,11 @@ impl From<HubError> for Problem {
                 problem.body = Box::new(problem.body.with_error("/config/action/kind", "must be external"));
                 problem
             }
+            HubError::NotBegun(why) => crate::api::executions::not_begun(&why, detail),
+            HubError::AttemptEnded(ended) => Self::new(Code::AttemptEnded, detail)
+                .with("result", ended.result)
+                .with("outcome", ended.outcome)
+                .with("error", ended.error),
             HubError::AuthorizationPending => Self::new(Code::AuthorizationPending, detail),
             HubError::AccessDenied(_) => Self::new(Code::AccessDenied, detail),
             HubError::Expired(_) => Self::new(Code::Expired, detail),

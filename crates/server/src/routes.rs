@@ -38,8 +38,16 @@ fn may(capability: Capability) -> Needs {
 }
 
 fn table() -> Vec<Route> {
-    let parts =
-        [of_the_instance(), of_identity(), of_work(), of_locks(), of_review(), of_tasks(), of_the_record()];
+    let parts = [
+        of_the_instance(),
+        of_identity(),
+        of_work(),
+        of_locks(),
+        of_review(),
+        of_tasks(),
+        of_executions(),
+        of_the_record(),
+    ];
     let entries = parts.into_iter().flatten();
     entries.map(|(needs, mount)| Route { needs, mount }).collect()
 }
@@ -147,6 +155,21 @@ fn of_tasks() -> Vec<Entry> {
         (may(C::ApprovalsDecide), routes!(api::approvals::reject)),
         (may(C::ApprovalsDecide), routes!(api::approvals::request_changes)),
         (may(C::ApprovalsDecide), routes!(api::approvals::acknowledge)),
+    ]
+}
+
+fn of_executions() -> Vec<Entry> {
+    vec![
+        (may(C::ExecutionsWrite), routes!(api::executions::claim)),
+        (may(C::ExecutionsWrite), routes!(api::executions::next)),
+        (may(C::ExecutionsRead), routes!(api::executions::list)),
+        (may(C::ExecutionsRead), routes!(api::executions::get)),
+        (may(C::ExecutionsWrite), routes!(api::executions::heartbeat)),
+        (may(C::ExecutionsWrite), routes!(api::executions::append)),
+        (may(C::ExecutionsRead), routes!(api::executions::output)),
+        (may(C::ExecutionsWrite), routes!(api::executions::complete)),
+        (may(C::ExecutionsWrite), routes!(api::executions::fail)),
+        (may(C::TasksWrite), routes!(api::executions::roll_back)),
     ]
 }
 

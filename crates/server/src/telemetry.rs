@@ -38,6 +38,8 @@ pub fn metrics() -> Option<&'static PrometheusHandle> {
             metrics::describe_gauge!(LOCKS_WAITING, "Waiters in lines for locks.");
             metrics::describe_counter!(LOCKS_EXPIRED, "Locks that ended because nobody renewed them.");
             metrics::describe_counter!(LOCK_DEADLOCKS, "Circles of waiters that were broken.");
+            metrics::describe_counter!(hub::executions::STARTED, "Attempts that began, by purpose.");
+            metrics::describe_counter!(hub::executions::ENDED, "Attempts that ended, by result and outcome.");
             Some(handle)
         })
         .as_ref()

@@ -12,9 +12,32 @@ struct Saying {
 
 const MACHINE: &str = "crates/domain/src/tasks/machine.rs";
 
+const SETTLE: &str = "crates/domain/src/executions/settle.rs";
+const START: &str = "crates/hub/src/executions/start.rs";
+
 const SAYINGS: &[Saying] = &[
     // An attempt begins at the gate.
     Saying { words: "Move::Start", places: &[MACHINE, "crates/domain/src/gate/mod.rs"] },
+    Saying { words: "executions::insert(", places: &[START] },
+    Saying { words: "INTO executions", places: &["crates/records/src/executions.rs"] },
+    Saying { words: "UPDATE executions", places: &["crates/records/src/executions.rs"] },
+    Saying { words: "UPDATE resource_claims", places: &["crates/records/src/resource_claims.rs"] },
+    // Claims begin with an attempt and end with it.
+    Saying { words: "resource_claims::put(", places: &[START, "crates/hub/src/executions/settle.rs"] },
+    // It ends where it is settled.
+    Saying { words: "Move::Complete", places: &[MACHINE, SETTLE] },
+    Saying { words: "Move::Retry", places: &[MACHINE, SETTLE] },
+    Saying { words: "Move::Fail", places: &[MACHINE, SETTLE] },
+    // Whoever takes from a Grant asked the gate; whoever takes it back voids it.
+    Saying {
+        words: "grants::update(",
+        places: &[
+            START,
+            "crates/hub/src/reviews/again.rs",
+            "crates/hub/src/tasks/cancel.rs",
+            "crates/hub/src/tasks/withdraw.rs",
+        ],
+    },
     // A review ends with yes where its answers are counted.
     Saying { words: "Move::Approve", places: &[MACHINE, "crates/domain/src/reviews/resolve.rs"] },
     // A Grant is what a review that ended with yes leaves, in the same unit.
@@ -30,6 +53,7 @@ const SAYINGS: &[Saying] = &[
     Saying {
         words: ".moved(",
         places: &[
+            SETTLE,
             "crates/domain/src/gate/mod.rs",
             "crates/domain/src/reviews/open.rs",
             "crates/domain/src/reviews/resolve.rs",

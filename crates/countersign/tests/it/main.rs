@@ -23,6 +23,7 @@ mod first_start;
 mod follow;
 mod help;
 mod killed;
+mod killed_attempts;
 mod killed_votes;
 mod lock_histories;
 mod locks;

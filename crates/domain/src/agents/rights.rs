@@ -17,6 +17,8 @@ pub enum AgentAct {
     Deactivate,
     /// Take, keep and give back its locks.
     Lock,
+    /// Claim tasks for it, and report on them.
+    Work,
 }
 
 /// What the caller is to the agent.
@@ -40,8 +42,8 @@ pub const fn may(act: AgentAct, relation: Relation) -> bool {
         AgentAct::Change | AgentAct::Resume | AgentAct::Deactivate => may_write && (is_owner || is_org_admin),
         AgentAct::ChangeOwner => may_write && is_org_admin,
         AgentAct::Heartbeat => is_itself || may_write && is_owner,
-        // Whether the credential may take locks at all is another question than whose.
-        AgentAct::Lock => is_itself || is_owner,
+        // Whether the credential may take locks or report at all is another question than whose.
+        AgentAct::Lock | AgentAct::Work => is_itself || is_owner,
         AgentAct::Drain => is_itself || may_write && (is_owner || is_org_admin),
     }
 }

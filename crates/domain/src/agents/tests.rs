@@ -158,19 +158,19 @@ fn owners_stand_in_a_line_that_ends() {
 
 #[test]
 fn who_may_do_what() {
-    use AgentAct::{Change, ChangeOwner, Deactivate, Drain, Heartbeat, Lock, Resume};
+    use AgentAct::{Change, ChangeOwner, Deactivate, Drain, Heartbeat, Lock, Resume, Work};
     let nobody = Relation { is_itself: false, is_owner: false, is_org_admin: false, may_write: true };
     let itself = Relation { is_itself: true, may_write: false, ..nobody };
     let owner = Relation { is_owner: true, ..nobody };
     let admin = Relation { is_org_admin: true, ..nobody };
     let narrow = Relation { is_owner: true, is_org_admin: true, may_write: false, ..nobody };
     let allowed = |relation| {
-        let acts = [Change, ChangeOwner, Heartbeat, Drain, Resume, Deactivate, Lock];
+        let acts = [Change, ChangeOwner, Heartbeat, Drain, Resume, Deactivate, Lock, Work];
         acts.into_iter().filter(|act| may(*act, relation)).collect::<Vec<_>>()
     };
     assert_eq!(allowed(nobody), []);
-    assert_eq!(allowed(narrow), [Lock]);
-    assert_eq!(allowed(itself), [Heartbeat, Drain, Lock]);
-    assert_eq!(allowed(owner), [Change, Heartbeat, Drain, Resume, Deactivate, Lock]);
+    assert_eq!(allowed(narrow), [Lock, Work]);
+    assert_eq!(allowed(itself), [Heartbeat, Drain, Lock, Work]);
+    assert_eq!(allowed(owner), [Change, Heartbeat, Drain, Resume, Deactivate, Lock, Work]);
     assert_eq!(allowed(admin), [Change, ChangeOwner, Drain, Resume, Deactivate]);
 }

@@ -1,4 +1,4 @@
-//! The gate: the only way into APPLYING (promises 1 to 5).
+//! The gate: the only way into APPLYING (promises 1 to 5), and the only way to undo what was applied.
 //!
 //! It is asked in the unit that starts an attempt, with everything read in that unit, and answers with all that the unit
 //! writes: the task, the Grant with one attempt fewer, the claims. Locks add waiting and fairness; the claims alone
@@ -8,13 +8,12 @@ use std::collections::BTreeMap;
 
 use crate::approvals::{Approval, ApprovalStatus};
 use crate::canonical::Sha256Hash;
+use crate::executions::{Execution, Purpose, Rollback, RollbackRefusal};
 use crate::grants::{Basis, Grant};
-use crate::tasks::{Actor, Mode, Move, Provenance, Resource, Revision, Task, TaskState, next};
+use crate::tasks::{
+    Actor, Mode, Move, Provenance, Resource, Revision, RollbackStrategy, Task, TaskState, next,
+};
 use crate::{Id, Timestamp};
-
-/// One attempt to apply a task. Its record is the business of a later file; the gate knows its id.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Execution;
 
 /// Who works on a resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,6 +115,12 @@ pub enum GateRefusal {
     /// No lock, or an old one.
     #[error("the lock on {0} is missing or older than one already used")]
     OldFence(String),
+    /// Its last attempt failed a moment ago.
+    #[error("the last attempt failed; the next one begins at {0} at the earliest")]
+    TooSoon(Timestamp),
+    /// Nobody asked for it to be undone, or it was tried.
+    #[error("nobody asked for this attempt to be undone, or that was tried already")]
+    NoRollback,
 }
 
 /// Whether the attempt may begin, and what is written then.
@@ -130,6 +135,9 @@ pub fn gate(facts: &Facts<'_>) -> Result<Start, GateRefusal> {
     if facts.is_blocked {
         return Err(GateRefusal::Blocked);
     }
+    if let Some(not_before) = facts.task.not_before.filter(|not_before| *not_before > facts.now) {
+        return Err(GateRefusal::TooSoon(not_before));
+    }
     if facts.capacity_left == 0 {
         return Err(GateRefusal::AtCapacity);
     }
@@ -137,15 +145,66 @@ pub fn gate(facts: &Facts<'_>) -> Result<Start, GateRefusal> {
     let attempts_started = facts.grant.attempts_started + 1;
     let updated_at = facts.now.after(facts.grant.updated_at);
     Ok(Start {
-        task: Task { applying_at: Some(facts.now), ..facts.task.moved(state, facts.now) },
+        task: Task { applying_at: Some(facts.now), not_before: None, ..facts.task.moved(state, facts.now) },
         grant: Grant { attempts_started, updated_at, ..facts.grant.clone() },
         attempt: attempts_started,
         claims,
     })
 }
 
+/// Whether an attempt that failed is undone by whoever made it, under the claims it has: that is part of what was
+/// approved, and happens at most once.
+///
+/// # Errors
+/// Why not.
+pub fn undo(execution: &Execution, strategy: RollbackStrategy) -> Result<(), RollbackRefusal> {
+    match (strategy, execution.purpose, execution.rollback) {
+        (RollbackStrategy::Automatic, Purpose::Apply, Rollback::None) => Ok(()),
+        (RollbackStrategy::Automatic, ..) => Err(RollbackRefusal::Tried),
+        (RollbackStrategy::Manual | RollbackStrategy::None, ..) => Err(RollbackRefusal::NotApproved),
+    }
+}
+
+/// What the unit writes when an attempt is undone later.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UndoStart {
+    /// The attempt that is undone.
+    pub undone: Execution,
+    /// The claims, by resource.
+    pub claims: Vec<Claim>,
+}
+
+/// Whether an attempt may be undone now because a person asked for it, and what is written then. The task stays what
+/// it is; the Grant is not taken from, because undoing is part of the attempt that was.
+///
+/// # Errors
+/// Why not; nothing is written then.
+pub fn roll_back(facts: &Facts<'_>, undone: &Execution) -> Result<UndoStart, GateRefusal> {
+    if facts.task.state != TaskState::Failed {
+        return Err(GateRefusal::NotApproved(facts.task.state));
+    }
+    if undone.rollback != Rollback::Asked || undone.task_id != facts.task.id {
+        return Err(GateRefusal::NoRollback);
+    }
+    check_content(facts)?;
+    check_people(facts)?;
+    if facts.capacity_left == 0 {
+        return Err(GateRefusal::AtCapacity);
+    }
+    Ok(UndoStart { undone: undone.rolled_back(Rollback::Running, facts.now), claims: claimed(facts)? })
+}
+
 /// What was approved is what runs, as often as it was approved.
 fn check_grant(facts: &Facts<'_>) -> Result<(), GateRefusal> {
+    check_content(facts)?;
+    let grant = facts.grant;
+    if grant.is_stale(facts.now) {
+        return Err(GateRefusal::Stale);
+    }
+    if grant.attempts_left() == 0 { Err(GateRefusal::NoAttemptLeft(grant.attempts)) } else { Ok(()) }
+}
+
+fn check_content(facts: &Facts<'_>) -> Result<(), GateRefusal> {
     let Facts { task, revision, grant, .. } = *facts;
     if grant.voided_at.is_some() {
         return Err(GateRefusal::Voided);
@@ -159,13 +218,7 @@ fn check_grant(facts: &Facts<'_>) -> Result<(), GateRefusal> {
     if !is_same || [grant.revision, task.revision].iter().any(|number| *number != revision.number) {
         return Err(GateRefusal::OtherContent);
     }
-    if grant.effect_hash != task.effect_hash {
-        return Err(GateRefusal::OtherEffect);
-    }
-    if grant.is_stale(facts.now) {
-        return Err(GateRefusal::Stale);
-    }
-    if grant.attempts_left() == 0 { Err(GateRefusal::NoAttemptLeft(grant.attempts)) } else { Ok(()) }
+    if grant.effect_hash != task.effect_hash { Err(GateRefusal::OtherEffect) } else { Ok(()) }
 }
 
 /// Somebody else agreed: the last of the three times this is checked.

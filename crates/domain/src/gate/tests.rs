@@ -6,7 +6,7 @@ use super::*;
 use crate::approvals::Answer;
 use crate::policies::RejectOn;
 use crate::reviews::{Ending, Resolution, Terms, end};
-use crate::sample::{alone, answered, at, case, id, policy, resource, revision};
+use crate::sample::{alone, answered, at, beginning, case, id, policy, resource, revision};
 use crate::tasks::Behind;
 
 /// An approved task with all that its start needs.
@@ -50,7 +50,11 @@ fn ready() -> Ready {
 
 impl Ready {
     fn knock(&self) -> Result<Start, GateRefusal> {
-        gate(&Facts {
+        gate(&self.facts())
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
             task: &self.task,
             revision: &self.revision,
             resources: &self.resources,
@@ -62,7 +66,7 @@ impl Ready {
             fences: &self.fences,
             execution: id(5000),
             now: self.now,
-        })
+        }
     }
 
     fn with(change: impl FnOnce(&mut Self)) -> Self {
@@ -119,6 +123,7 @@ fn what_keeps_it_shut() {
             Box::new(|ready| ready.revision.provenance = ready.revision.provenance.with(&alone(id(2)))),
         ),
         (GateRefusal::Blocked, Box::new(|ready| ready.is_blocked = true)),
+        (GateRefusal::TooSoon(at(21)), Box::new(|ready| ready.task.not_before = Some(at(21)))),
         (GateRefusal::AtCapacity, Box::new(|ready| ready.capacity_left = 0)),
     ];
     for (number, (refusal, change)) in table.into_iter().enumerate() {
@@ -210,4 +215,69 @@ fn an_end_lets_go_of_its_own_claims_only() {
     assert_eq!(freed.iter().map(|claim| claim.high_fence).collect::<Vec<_>>(), [8, 7], "fences stay");
     let strangers = released(&held, &resources[..1], id(9));
     assert_eq!(strangers, [], "another attempt holds it");
+}
+
+#[test]
+fn a_start_at_its_hour_forgets_it() {
+    let waited = Ready::with(|ready| ready.task.not_before = Some(at(20)));
+    assert_eq!(waited.knock().unwrap().task.not_before, None);
+}
+
+/// A task that failed, whose only attempt somebody asked to have undone.
+fn failed() -> (Ready, Execution) {
+    let ready = Ready::with(|ready| {
+        ready.task.state = TaskState::Failed;
+        ready.grant.attempts_started = ready.grant.attempts;
+        ready.now = at(10_000_000_000);
+    });
+    let begun = beginning(4999, Purpose::Apply, at(20));
+    let attempt = Execution::begun(&ready.task, &ready.grant, 1, begun);
+    (ready, attempt.rolled_back(Rollback::Asked, at(30)))
+}
+
+#[test]
+fn what_was_asked_for_is_undone_under_claims_of_its_own() {
+    let (ready, attempt) = failed();
+    let start = roll_back(&ready.facts(), &attempt).unwrap();
+    assert_eq!(start.undone.rollback, Rollback::Running);
+    let claimed: Vec<&str> = start.claims.iter().map(|claim| claim.resource.as_str()).collect();
+    assert_eq!(claimed, [CACHE, DATABASE]);
+    assert_eq!(start.claims[1].exclusive_by, Some(id(5000)));
+}
+
+#[test]
+fn what_keeps_it_from_being_undone() {
+    let (_, attempt) = failed();
+    let other = Sha256Hash::of(b"other");
+    let table: Vec<(GateRefusal, Change)> = vec![
+        (GateRefusal::Voided, Box::new(|ready| ready.grant.voided_at = Some(at(1)))),
+        (GateRefusal::OtherTask, Box::new(|ready| ready.grant.task_id = id(9))),
+        (GateRefusal::OtherContent, Box::new(move |ready| ready.grant.content_hash = other)),
+        (GateRefusal::OtherContent, Box::new(|ready| ready.revision.config.push(b' '))),
+        (GateRefusal::OtherEffect, Box::new(move |ready| ready.task.effect_hash = Some(other))),
+        (GateRefusal::NotTwoPeople, Box::new(|ready| ready.approvals.clear())),
+        (GateRefusal::AtCapacity, Box::new(|ready| ready.capacity_left = 0)),
+        (
+            GateRefusal::Claimed(DATABASE.into()),
+            Box::new(|ready| {
+                let taken = Claim { exclusive_by: Some(id(9)), ..Claim::none(DATABASE.to_owned()) };
+                ready.claims.insert(DATABASE.into(), taken);
+            }),
+        ),
+    ];
+    for (number, (refusal, change)) in table.into_iter().enumerate() {
+        let (mut ready, _) = failed();
+        change(&mut ready);
+        assert_eq!(roll_back(&ready.facts(), &attempt), Err(refusal), "case {number}");
+    }
+    for rollback in Rollback::ALL.into_iter().filter(|rollback| *rollback != Rollback::Asked) {
+        let (ready, attempt) = failed();
+        let tried = attempt.rolled_back(rollback, at(31));
+        assert_eq!(roll_back(&ready.facts(), &tried), Err(GateRefusal::NoRollback), "{rollback:?}");
+    }
+    for state in TaskState::ALL.into_iter().filter(|state| *state != TaskState::Failed) {
+        let (mut ready, attempt) = failed();
+        ready.task.state = state;
+        assert_eq!(roll_back(&ready.facts(), &attempt), Err(GateRefusal::NotApproved(state)));
+    }
 }

@@ -10,6 +10,7 @@ mod world;
 
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
+use crate::executions::{AttemptEnded, Matter, Report, Settled, settle};
 use crate::gate::{Claim, Facts, GateRefusal, Start, gate};
 use crate::reviews::{Ballot, Case, Counted, VoteRefusal};
 use crate::sample::at;
@@ -21,6 +22,9 @@ use world::World;
 struct Rules {
     vote: fn(&Case, &Ballot) -> Result<Counted, VoteRefusal>,
     gate: fn(&Facts<'_>) -> Result<Start, GateRefusal>,
+    settle: fn(&Matter<'_>, &Report) -> Result<Settled, AttemptEnded>,
+    /// Whether repeating the task does no harm.
+    idempotent: bool,
     /// Whether whoever had a hand in a task is left out when people are asked.
     asks_strangers_only: bool,
     /// Whether an edit voids the answers to what was there before.
@@ -32,6 +36,8 @@ struct Rules {
 const SOUND: Rules = Rules {
     vote: |case, ballot| case.vote(ballot, at(10)),
     gate,
+    settle,
+    idempotent: true,
     asks_strangers_only: true,
     edit_restarts: true,
     rounds: 2,
@@ -63,10 +69,26 @@ enum Step {
     ReviewAgain,
     Start,
     EndAttempt {
-        succeeded: bool,
+        how: End,
     },
     OtherStarts,
     OtherEnds,
+}
+
+/// How an attempt can end.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum End {
+    Completed,
+    Failed,
+    Lost,
+    TimedOut,
+    LockLost,
+    Cancelled,
+}
+
+impl End {
+    const ALL: [Self; 6] =
+        [Self::Completed, Self::Failed, Self::Lost, Self::TimedOut, Self::LockLost, Self::Cancelled];
 }
 
 impl Model for Rules {
@@ -93,7 +115,9 @@ impl Model for Rules {
             Property::always("2 what was approved is what runs", |_: &Rules, world: &World| {
                 world.history.other_content == 0
             }),
-            Property::always("3 once", |_: &Rules, world: &World| world.history.too_often == 0),
+            Property::always("3 once", |_: &Rules, world: &World| {
+                world.history.too_often == 0 && world.history.after_doubt == 0
+            }),
             Property::always("4 one at a time", |_: &Rules, world: &World| {
                 !(world.is_running() && world.other_runs)
             }),
@@ -171,6 +195,18 @@ fn attempts_that_are_not_counted_are_found() {
         Ok(start)
     };
     assert_eq!(broken(Rules { gate, ..SOUND }), [PROMISES[2]]);
+}
+
+/// What may not be repeated runs once, however it ended; nobody knows what a lost agent has done.
+#[test]
+fn what_may_not_be_repeated_is_not() {
+    let once = Rules { idempotent: false, rounds: 1, ..SOUND };
+    assert_eq!(broken(once), [] as [&str; 0]);
+    let settle = |matter: &Matter<'_>, report: &Report| {
+        let config = crate::tasks::TaskConfig { idempotent: true, ..matter.config.clone() };
+        settle(&Matter { config: &config, ..*matter }, report)
+    };
+    assert_eq!(broken(Rules { settle, ..once }), [PROMISES[2]]);
 }
 
 #[test]

@@ -4,12 +4,13 @@ use super::world::{
     ATTEMPTS, AUTHOR, EDITS, EXECUTION, Given, Granted, OTHER_EXECUTION, PEOPLE, Round, World, account,
     fences, hash, resources,
 };
-use super::{Rules, Step};
+use super::{End, Rules, Step};
 use crate::approvals::Answer;
+use crate::executions::{Execution, Matter, Outcome, Purpose, Report};
 use crate::gate::Facts;
 use crate::reviews::{Ballot, Ending, Resolution, Review, Terms, end, withdraw};
-use crate::sample::{alone, at, id};
-use crate::tasks::{Actor, Move, TaskState, next};
+use crate::sample::{alone, at, beginning, id, task_config};
+use crate::tasks::{Actor, Move, RollbackStrategy, TaskState, next};
 
 const VOTERS: [Answer; 3] = Answer::ALL;
 
@@ -33,7 +34,7 @@ pub(super) fn possible(rules: &Rules, world: &World, steps: &mut Vec<Step>) {
                 steps.push(Step::ReviewAgain);
             }
         }
-        Applying => steps.extend([true, false].map(|succeeded| Step::EndAttempt { succeeded })),
+        Applying => steps.extend(End::ALL.map(|how| Step::EndAttempt { how })),
         _ => (),
     }
     steps.push(Step::Start);
@@ -80,7 +81,7 @@ pub(super) fn take(rules: &Rules, world: &World, step: Step) -> Option<World> {
             ask(rules, &mut after);
         }
         Step::Start => return start(rules, world),
-        Step::EndAttempt { succeeded } => end_attempt(&mut after, succeeded)?,
+        Step::EndAttempt { how } => end_attempt(rules, &mut after, how)?,
         Step::OtherStarts => {
             other(rules, world)?;
             after.other_runs = true;
@@ -227,17 +228,31 @@ fn note(world: &mut World) {
     history.unapproved += u8::from(!is_approved);
     history.other_content += u8::from(yes.iter().any(|(_, given)| given.seen != world.revision));
     history.too_often += u8::from(u32::from(history.starts) > ATTEMPTS);
+    history.after_doubt += u8::from(history.in_doubt);
     history.own_votes += u8::from(yes.iter().any(|(person, _)| world.hands[*person]));
 }
 
-fn end_attempt(world: &mut World, succeeded: bool) -> Option<()> {
-    let left = ATTEMPTS.saturating_sub(world.grant.as_ref()?.started);
-    let wanted = match (succeeded, left) {
-        (true, _) => Move::Complete,
-        (false, 0) => Move::Fail,
-        (false, _) => Move::Retry,
+fn end_attempt(rules: &Rules, world: &mut World, how: End) -> Option<()> {
+    let held = world.grant.as_ref()?;
+    let task = world.task();
+    let grant = held.grant(&task);
+    let begun = beginning(EXECUTION, Purpose::Apply, at(20));
+    let execution = Execution::begun(&task, &grant, held.started, begun);
+    let config = task_config(RollbackStrategy::None, rules.idempotent);
+    let report = match how {
+        End::Completed => Report::Completed,
+        End::Failed => Report::Failed { error: "no".into(), details: None },
+        End::Lost => Report::Lost,
+        End::TimedOut => Report::TimedOut,
+        End::LockLost => Report::LockLost,
+        End::Cancelled => Report::Cancelled,
     };
-    world.state = next(world.state, wanted, Actor::HUB).ok()?;
+    let (execution, config) = (&execution, &config);
+    let matter = Matter { task: &task, execution, grant: &grant, config, jitter: 0.5, now: at(30) };
+    let settled = (rules.settle)(&matter, &report).ok()?;
+    world.state = settled.task.state;
+    let is_known = settled.execution.outcome == Some(Outcome::Known);
+    world.history.in_doubt |= !is_known && !rules.idempotent;
     Some(())
 }
 

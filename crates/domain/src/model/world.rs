@@ -6,7 +6,8 @@ use crate::Id;
 use crate::accounts::Account;
 use crate::approvals::{Answer, Approval};
 use crate::canonical::Sha256Hash;
-use crate::gate::{Claim, Execution};
+use crate::executions::Execution;
+use crate::gate::Claim;
 use crate::grants::{Basis, Grant, PolicyVersion};
 use crate::policies::{Matched, RejectOn};
 use crate::reviews::{Case, Review};
@@ -64,6 +65,10 @@ pub(super) struct History {
     pub(super) too_often: u8,
     /// Those with a yes of somebody who had a hand in it.
     pub(super) own_votes: u8,
+    /// Whether an attempt ended that nobody knows the outcome of, of a task that may not be repeated.
+    pub(super) in_doubt: bool,
+    /// Those that began after that.
+    pub(super) after_doubt: u8,
 }
 
 /// Where everything stands.

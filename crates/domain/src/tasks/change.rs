@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::freeze::Frozen;
 use super::metadata::Metadata;
 use super::place::check_path;
-use super::{Task, TaskStatus};
+use super::{Task, TaskStatus, queue_rank};
 use crate::accounts::Account;
 use crate::json::FieldError;
 use crate::projects::Project;
@@ -83,6 +83,7 @@ impl Task {
             content_hash: frozen.hash,
             task_type: frozen.config.task_type.clone(),
             priority: i64::from(frozen.config.priority),
+            queue_rank: queue_rank(frozen.config.priority.into()),
             preview: None,
             effect_hash: None,
             ..self.clone()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -174,5 +175,11 @@ impl TaskConfig {
     #[must_use]
     pub const fn attempts(&self) -> u32 {
         if self.idempotent { 1 + self.max_retries } else { 1 }
+    }
+
+    /// How long an attempt may take.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_seconds.into())
     }
 }

@@ -216,6 +216,10 @@ pub struct Task {
     pub effect_hash: Option<Sha256Hash>,
     /// The current or last review.
     pub review_id: Option<Id<Review>>,
+    /// Its place among those that wait for an agent, the lowest first.
+    pub queue_rank: i64,
+    /// Its next attempt begins at this time at the earliest.
+    pub not_before: Option<Timestamp>,
     /// Whether a person has to look at how it ended.
     pub needs_attention: bool,
     /// The task this one replaces.
@@ -235,6 +239,14 @@ pub struct Task {
     /// When it last changed.
     pub updated_at: Timestamp,
 }
+
+/// Where a task of this priority stands among those that wait for an agent: below zero is the head of the queue.
+#[must_use]
+pub const fn queue_rank(priority: i64) -> i64 {
+    PRIORITY_MAX - priority
+}
+
+const PRIORITY_MAX: i64 = 100;
 
 impl Task {
     /// Whether it waits for another.

@@ -17,13 +17,14 @@ use domain::agents::{Agent, AgentAct, Relation, Workload, may};
 use domain::canonical::sha256;
 use domain::permissions::Capability;
 use domain::subject::Subject;
-use records::Tx;
+use records::{Tx, executions, tasks};
 use serde_json::{Map, Value, json};
 
 pub use change::change;
 pub use create::{NewAgent, create};
 pub use deactivate::deactivate;
 pub use list::{get, list};
+pub(crate) use presence::note_alive;
 pub use presence::{Heard, drain, heartbeat, resume};
 
 use crate::act::Act;
@@ -81,10 +82,18 @@ fn facts(agent: &Agent) -> Value {
     })
 }
 
-/// What each has to do. Executions have no table yet, so nobody has anything; their records are counted here, for a
-/// page of agents at once.
-async fn workloads(_: &mut Tx, agents: &[Agent]) -> Result<Vec<Workload>, HubError> {
-    Ok(vec![Workload::default(); agents.len()])
+/// What each has to do (LOCK-17), counted: nothing that is counted can be forgotten.
+async fn workloads(tx: &mut Tx, agents: &[Agent]) -> Result<Vec<Workload>, HubError> {
+    let Some(org) = agents.first().map(|agent| agent.org_id) else { return Ok(Vec::new()) };
+    let ids: Vec<Id<Account>> = agents.iter().map(|agent| agent.id).collect();
+    let active = executions::running(tx, org, &ids).await?;
+    let queued = tasks::queued(tx, org, &ids).await?;
+    let sum = |counts: &[(Id<Account>, i64)], id: Id<Account>| -> i64 {
+        counts.iter().filter(|(of, _)| *of == id).map(|(_, count)| count).sum()
+    };
+    let workload =
+        |id: &Id<Account>| Workload { active_tasks: sum(&active, *id), queued_tasks: sum(&queued, *id) };
+    Ok(ids.iter().map(workload).collect())
 }
 
 async fn seen(tx: &mut Tx, caller: &Caller, agent: Agent) -> Result<Seen, HubError> {
@@ -115,6 +124,7 @@ pub(crate) fn admitted(current: &Credential, agent: Option<Agent>, act: AgentAct
         AgentAct::ChangeOwner => "only an admin of the organization gives an agent another owner".into(),
         AgentAct::Heartbeat => "only the agent itself and its owner say that it is alive".into(),
         AgentAct::Lock => "only an agent itself and its owner take and keep its locks".into(),
+        AgentAct::Work => "only an agent itself and its owner claim tasks for it and report on them".into(),
         _ => "only the owner of an agent and admins of the organization may do this".into(),
     }))
 }

@@ -48,12 +48,27 @@ async fn heartbeat_unit(tx: &mut Tx, act: &Act<Heartbeat>) -> Result<Seen, HubEr
     let current = act.reread(tx).await?;
     let agent = admitted(&current, agent, AgentAct::Heartbeat)?;
     require_active(&agent)?;
-    let heard = agent.heard(act.input.health.as_ref(), act.now);
+    let heard = noted(tx, act, &agent, act.input.health.as_ref()).await?;
+    seen(tx, &act.caller, heard).await
+}
+
+async fn noted<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    agent: &Agent,
+    health: Option<&Map<String, Value>>,
+) -> Result<Agent, HubError> {
+    let heard = agent.heard(health, act.now);
     agents::note_heard(tx, &heard).await?;
     if agent.offline_since.is_some() {
         announce(tx, act, "agent:online", &heard).await?;
     }
-    seen(tx, &act.caller, heard).await
+    Ok(heard)
+}
+
+/// Whoever claims a task or reports on one is there. The unit has locked the agent.
+pub(crate) async fn note_alive<T>(tx: &mut Tx, act: &Act<T>, agent: &Agent) -> Result<(), HubError> {
+    noted(tx, act, agent, None).await.map(drop)
 }
 
 /// Has an agent take no new work. It may ask for that itself.

@@ -49,6 +49,7 @@ async fn follow(hub: &Hub, told: &mut Option<i64>) -> Result<(), HubError> {
         let Some(after) = *told else {
             let head = events::head(&hub.records).await?;
             hub.coordination.news.tell_all(head);
+            hub.coordination.work.tell_all(head);
             *told = Some(head);
             continue;
         };
@@ -58,12 +59,26 @@ async fn follow(hub: &Hub, told: &mut Option<i64>) -> Result<(), HubError> {
         };
         for event in &news {
             match &event.org_id {
-                Some(org) => hub.coordination.news.tell(org, event.seq),
+                Some(org) => {
+                    hub.coordination.news.tell(org, event.seq);
+                    if frees_work(&event.event_type) {
+                        hub.coordination.work.tell(org, event.seq);
+                    }
+                }
                 None => hub.coordination.news.tell_all(event.seq),
             }
         }
         *told = Some(last);
     }
+}
+
+/// Whether an agent may find something to do after this. Waking those who look for work with everything that happens
+/// would have all of them look all the time.
+fn frees_work(event_type: &str) -> bool {
+    matches!(
+        event_type,
+        "task:state_changed" | "task:rollback_asked" | "lock:released" | "agent:resumed" | "agent:updated"
+    )
 }
 
 async fn number(hub: &Hub, now: Timestamp) -> Result<u64, HubError> {

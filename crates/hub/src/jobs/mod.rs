@@ -8,7 +8,7 @@ use domain::Timestamp;
 use domain::jobs::Job;
 
 use crate::identity::login_sessions;
-use crate::{Hub, HubError, agents, events, idempotency, reviews};
+use crate::{Hub, HubError, agents, events, executions, idempotency, reviews};
 
 /// What becomes of a job that ran.
 pub(crate) enum After {
@@ -19,12 +19,20 @@ pub(crate) enum After {
 const HOURLY: Duration = Duration::from_secs(3600);
 /// How often silent agents are looked for; one is noticed late by this at most.
 const SILENCE_INTERVAL: Duration = Duration::from_secs(10);
+/// How often attempts are looked for that nobody reports on; one is ended late by this at most.
+const RECOVERY_INTERVAL: Duration = Duration::from_secs(5);
 /// How often approvals that grew too old are looked for. The gate refuses them whether or not they were found.
 const STALENESS_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The jobs every hub has; each is set once and sets itself again.
-const STANDING: &[&str] =
-    &["agents:mark_offline", "events:forget", "grants:review_stale", "idempotency:forget", "logins:forget"];
+const STANDING: &[&str] = &[
+    "agents:mark_offline",
+    "events:forget",
+    "executions:recover",
+    "grants:review_stale",
+    "idempotency:forget",
+    "logins:forget",
+];
 
 /// Runs one job. A job may run twice (its lease can end before it does), so each must bear that.
 async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
@@ -37,6 +45,10 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
             interval = SILENCE_INTERVAL;
         }
         "events:forget" => events::forget::forget_old(hub).await?,
+        "executions:recover" => {
+            executions::recover(hub).await?;
+            interval = RECOVERY_INTERVAL;
+        }
         "grants:review_stale" => {
             reviews::review_stale(hub).await?;
             interval = STALENESS_INTERVAL;

@@ -7,13 +7,16 @@ use coordination::locks::{
 };
 use domain::Id;
 use domain::accounts::Account;
+use domain::executions::Execution;
 use domain::json::FieldError;
 use domain::locks::{
     About, Hold, KEYS_MAX, LABEL_CHARS_MAX, LockKey, Mode, PURPOSE_CHARS_MAX, WAIT_SECONDS_MAX,
 };
+use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::settings::Settings;
 use domain::text;
+use records::executions;
 
 use super::{acting, engine, key};
 use crate::identity::authenticate::still_may;
@@ -105,6 +108,7 @@ async fn wanted(hub: &Hub, caller: &Caller, ask: &Ask, key: LockKey) -> Result<W
         return Err(HubError::Invalid(errors));
     }
     let agent = acting(hub, caller, ask.agent).await?;
+    require_not_an_attempt(hub, org, ask.owner.as_deref()).await?;
     let about = About {
         request_id: ask.request_id.as_deref().map(Box::from),
         purpose: ask.purpose.as_deref().map(Box::from),
@@ -130,6 +134,22 @@ async fn wanted(hub: &Hub, caller: &Caller, ask: &Ask, key: LockKey) -> Result<W
             detects_deadlocks: settings.feature_deadlock_detection,
         },
     })
+}
+
+/// An attempt has all its locks before it begins and never waits again, so it is never the one that loses its locks to
+/// break a circle. It must stay like that: nobody else waits in its name.
+async fn require_not_an_attempt(
+    hub: &Hub,
+    org: Id<Organization>,
+    owner: Option<&str>,
+) -> Result<(), HubError> {
+    let Some(id) = owner.and_then(|owner| owner.parse::<Id<Execution>>().ok()) else { return Ok(()) };
+    let attempt =
+        hub.records.read((org, id), |tx, &(org, id)| Box::pin(executions::get(tx, org, id))).await?;
+    match attempt {
+        None => Ok(()),
+        Some(_) => Err(HubError::Forbidden("the locks of an attempt are the hub's to take".into())),
+    }
 }
 
 /// Everything that is wrong with what was asked.

@@ -1,6 +1,10 @@
 //! Ending a lock that is somebody else's.
 
+use std::collections::BTreeSet;
+
 use coordination::locks::Held;
+use domain::Id;
+use domain::executions::Execution;
 use domain::locks::LockKey;
 use domain::permissions::Capability;
 use domain::subject::Subject;
@@ -10,6 +14,7 @@ use serde_json::{Map, json};
 
 use super::{engine, key};
 use crate::act::Act;
+use crate::executions::{end_by_admin, let_go};
 use crate::{Caller, Hub, HubError, audit};
 
 const REASON_CHARS_MAX: usize = 1000;
@@ -22,6 +27,7 @@ struct Ending {
 
 /// Ends whatever holds a key; those who wait move up. It is on record before it happens, so whatever stops the hub in
 /// between leaves a row too many, never one too few. Only what is on record ends: who takes the key meanwhile keeps it.
+/// An attempt that holds the key is ended first, and all its locks with it.
 pub async fn force_release(
     hub: &Hub,
     caller: &Caller,
@@ -30,19 +36,31 @@ pub async fn force_release(
 ) -> Result<Vec<Held>, HubError> {
     caller.require(Capability::LocksForceRelease)?;
     let key = key("/key", text)?;
-    if key.is_task() {
-        return Err(HubError::Forbidden("keys of tasks are the hub's to lock".into()));
-    }
     text::name(&reason, REASON_CHARS_MAX).map_err(|bad| HubError::field("/reason", bad.to_string()))?;
     let (locks, org) = (engine(hub)?, caller.credential.organization.id);
     let holders = locks.queue(org, key.clone()).await?.holders;
     let which = holders.iter().map(|held| held.hold.id).collect();
     let act = Act::new(hub, caller, Ending { key: key.clone(), reason, holders });
-    hub.records.write(act, |tx, act| Box::pin(unit(tx, act))).await?;
-    Ok(locks.force_release(org, key, which).await?)
+    let ended = hub.records.write(act, |tx, act| Box::pin(unit(tx, act))).await?;
+    let freed = locks.force_release(org, key, which).await?;
+    for attempt in &ended {
+        let_go(hub, attempt).await;
+    }
+    Ok(freed)
 }
 
-async fn unit(tx: &mut Tx, act: &Act<Ending>) -> Result<(), HubError> {
+/// The attempts among those who hold the key, by id: the owner of an attempt's locks is its id.
+fn attempts(holders: &[Held]) -> BTreeSet<Id<Execution>> {
+    holders.iter().filter_map(|held| held.hold.owner.name.parse().ok()).collect()
+}
+
+async fn unit(tx: &mut Tx, act: &Act<Ending>) -> Result<Vec<Execution>, HubError> {
+    let ended = end_by_admin(tx, act, &attempts(&act.input.holders)).await?;
+    record(tx, act).await?;
+    Ok(ended)
+}
+
+async fn record(tx: &mut Tx, act: &Act<Ending>) -> Result<(), HubError> {
     act.confirm(tx, Capability::LocksForceRelease).await?;
     let Ending { key, reason, holders } = &act.input;
     let holders: Vec<_> = holders

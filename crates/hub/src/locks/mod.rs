@@ -166,7 +166,7 @@ async fn renew_epoch(hub: &Hub, locks: &Local) {
 }
 
 /// The engine.
-fn engine(hub: &Hub) -> Result<Arc<dyn Locks>, HubError> {
+pub(crate) fn engine(hub: &Hub) -> Result<Arc<dyn Locks>, HubError> {
     let engine = hub.coordination.locks.get();
     let locks = engine.map(|engine| Arc::clone(&engine.locks) as Arc<dyn Locks>);
     locks.ok_or_else(|| Refusal::Unavailable("this server has no locks".into()).into())

@@ -8,6 +8,7 @@ use domain::tasks::dependencies::is_blocked;
 use domain::tasks::metadata::Metadata;
 use domain::tasks::{
     Defaults, Frozen, OPEN_MAX, Provenance, Revision, Task, TaskState, TaskStatus, check_place, freeze,
+    queue_rank,
 };
 use domain::{Id, Timestamp};
 use records::{Tx, members, projects, task_revisions, tasks};
@@ -194,6 +195,8 @@ fn draft<T>(
         preview: None,
         effect_hash: None,
         review_id: None,
+        queue_rank: queue_rank(config.priority.into()),
+        not_before: None,
         needs_attention: false,
         resubmitted_from: None,
         submitted_at: None,

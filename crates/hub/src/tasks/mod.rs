@@ -21,12 +21,13 @@ mod watch;
 mod withdraw;
 
 use domain::Id;
+use domain::executions::Execution;
 use domain::json::FieldError;
 use domain::permissions::Capability;
 use domain::subject::Subject;
 use domain::tasks::dependencies::{BlockedBy, blocked_by};
 use domain::tasks::{Actor, ConfigRefusal, Move, MoveRefusal, Task, TaskState, next};
-use records::{Tx, task_dependencies, task_revisions, tasks};
+use records::{Tx, executions, task_dependencies, task_revisions, tasks};
 use serde_json::{Map, Value, json};
 
 pub use cancel::cancel;
@@ -35,6 +36,7 @@ pub(crate) use change::{config_value, current_config, current_revision};
 pub use comments::{CommentPlace, comment, get_comment, list_comments};
 pub use create::{NewTask, create};
 pub use delete::delete;
+pub(crate) use edges::is_waiting;
 pub use list::{get, list};
 pub use preview::attach_preview;
 pub(crate) use provenance::behind;
@@ -65,6 +67,8 @@ pub struct Seen {
     pub prerequisites: Vec<(Id<Task>, TaskState)>,
     /// How its current or last review stands.
     pub review: Option<ReviewSeen>,
+    /// Its newest attempt.
+    pub execution: Option<Execution>,
     /// Whether the caller is shown how the risk came about; agents are not, or they would learn to stay below it.
     pub shows_score: bool,
 }
@@ -96,6 +100,7 @@ pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> 
     }
     let mut current = task_revisions::current(tx, org, &ids).await?;
     let waiting = task_dependencies::prerequisites(tx, org, &ids).await?;
+    let mut attempts = executions::latest(tx, org, &ids).await?;
     let shows_score = caller.credential.agent.is_none();
     let mut reviews = Vec::with_capacity(tasks.len());
     for task in &tasks {
@@ -107,7 +112,9 @@ pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> 
         let place = place.ok_or(records::Error::Misbehaved("a task has no current revision"))?;
         let current = current.swap_remove(place);
         let prerequisites = waiting.iter().filter(|waiting| waiting.dependent == task.id);
+        let attempt = attempts.iter().position(|attempt| attempt.task_id == task.id);
         Ok(Seen {
+            execution: attempt.map(|place| attempts.swap_remove(place)),
             prerequisites: prerequisites.map(|waiting| (waiting.task_id, waiting.state)).collect(),
             task,
             config: current.config,

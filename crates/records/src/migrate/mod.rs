@@ -56,6 +56,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "review_indexes",
         text: include_str!("../../migrations/0006_review_indexes.sql"),
     },
+    Migration { number: 8, release: 1, name: "apply", text: include_str!("../../migrations/0008_apply.sql") },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -14,7 +14,7 @@ use crate::{Result, Tx, args, statement};
 statement!(
     LIST: Task = "SELECT t.id, t.org_id, t.project_id, t.author_id, t.slug, t.path, t.state, t.status, \
                   t.revision, t.content_hash, t.version, t.task_type, t.priority, t.assignee, t.due_at, \
-                  t.tags, t.metadata, t.risk, t.preview, t.effect_hash, t.review_id, t.needs_attention, \
+                  t.tags, t.metadata, t.risk, t.preview, t.effect_hash, t.review_id, t.queue_rank, t.not_before, t.needs_attention, \
                   t.resubmitted_from, t.submitted_at, t.approved_at, t.applying_at, t.completed_at, \
                   t.ended_at, t.created_at, t.updated_at FROM tasks t WHERE t.org_id = $1"
     and [
@@ -32,7 +32,7 @@ statement!(
     LIST_TAGGED: Task = "SELECT t.id, t.org_id, t.project_id, t.author_id, t.slug, t.path, t.state, t.status, \
                          t.revision, t.content_hash, t.version, t.task_type, t.priority, t.assignee, \
                          t.due_at, t.tags, t.metadata, t.risk, t.preview, t.effect_hash, t.review_id, \
-                         t.needs_attention, t.resubmitted_from, t.submitted_at, t.approved_at, t.applying_at, \
+                         t.queue_rank, t.not_before, t.needs_attention, t.resubmitted_from, t.submitted_at, t.approved_at, t.applying_at, \
                          t.completed_at, t.ended_at, t.created_at, t.updated_at FROM task_tags g JOIN tasks t \
                          ON t.id = g.task_id WHERE g.org_id = $1 AND g.tag = $2"
     and [
@@ -50,7 +50,7 @@ statement!(
     LIST_TOUCHING: Task = "SELECT t.id, t.org_id, t.project_id, t.author_id, t.slug, t.path, t.state, \
                            t.status, t.revision, t.content_hash, t.version, t.task_type, t.priority, \
                            t.assignee, t.due_at, t.tags, t.metadata, t.risk, t.preview, t.effect_hash, \
-                           t.review_id, t.needs_attention, t.resubmitted_from, t.submitted_at, t.approved_at, \
+                           t.review_id, t.queue_rank, t.not_before, t.needs_attention, t.resubmitted_from, t.submitted_at, t.approved_at, \
                            t.applying_at, t.completed_at, t.ended_at, t.created_at, t.updated_at FROM \
                            task_resources r JOIN tasks t ON t.id = r.task_id WHERE r.org_id = $1 AND \
                            r.resource = $2"

@@ -1,6 +1,7 @@
 //! Tasks, without the bytes of their revisions.
 
 mod list;
+mod queue;
 
 use domain::Id;
 use domain::organizations::Organization;
@@ -13,6 +14,7 @@ use crate::row::{Cell, Col};
 use crate::{Result, Tx, args, row, statement, text_column};
 
 pub use list::{After, Filter, list};
+pub use queue::{Place, queue, queued};
 
 text_column!(TaskState, TaskStatus);
 
@@ -44,6 +46,8 @@ row!(Task {
     preview,
     effect_hash,
     review_id,
+    queue_rank,
+    not_before,
     needs_attention,
     resubmitted_from,
     submitted_at,
@@ -58,44 +62,45 @@ row!(Task {
 statement!(
     GET: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, content_hash, \
                  version, task_type, priority, assignee, due_at, tags, metadata, risk, preview, effect_hash, \
-                 review_id, needs_attention, resubmitted_from, submitted_at, approved_at, applying_at, \
-                 completed_at, ended_at, created_at, updated_at FROM tasks WHERE org_id = $1 AND id = $2"
+                 review_id, queue_rank, not_before, needs_attention, resubmitted_from, submitted_at, \
+                 approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks WHERE org_id = $1 AND id = $2"
 );
 statement!(
     GET_SHARED: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, \
                         content_hash, version, task_type, priority, assignee, due_at, tags, metadata, risk, \
-                        preview, effect_hash, review_id, needs_attention, resubmitted_from, submitted_at, \
-                        approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks \
+                        preview, effect_hash, review_id, queue_rank, not_before, needs_attention, \
+                        resubmitted_from, submitted_at, approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks \
                         WHERE org_id = $1 AND id = $2", lock "FOR SHARE"
 );
 statement!(
     GET_LOCKED: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, \
                         content_hash, version, task_type, priority, assignee, due_at, tags, metadata, risk, \
-                        preview, effect_hash, review_id, needs_attention, resubmitted_from, submitted_at, \
-                        approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks \
+                        preview, effect_hash, review_id, queue_rank, not_before, needs_attention, \
+                        resubmitted_from, submitted_at, approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks \
                         WHERE org_id = $1 AND id = $2", lock "FOR UPDATE"
 );
 statement!(
     INSERT = "INSERT INTO tasks (id, org_id, project_id, author_id, slug, path, state, status, revision, \
               content_hash, version, task_type, priority, assignee, due_at, tags, metadata, risk, preview, \
-              effect_hash, review_id, needs_attention, resubmitted_from, submitted_at, approved_at, \
-              applying_at, completed_at, ended_at, created_at, updated_at, risk_score) VALUES ($1, $2, $3, \
-              $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, \
-              $24, $25, $26, $27, $28, $29, $30, $31)"
+              effect_hash, review_id, queue_rank, not_before, needs_attention, resubmitted_from, submitted_at, \
+              approved_at, applying_at, completed_at, ended_at, created_at, updated_at, risk_score) VALUES \
+              ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
+              $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)"
 );
 statement!(
     TOUCH = "UPDATE tasks SET version = $1, updated_at = $2 WHERE org_id = $3 AND id = $4 AND version = $5"
 );
 statement!(
     ADVANCE = "UPDATE tasks SET state = $1, status = $2, version = $3, risk = $4, risk_score = $5, preview = \
-               $6, effect_hash = $7, review_id = $8, needs_attention = $9, submitted_at = $10, approved_at = \
-               $11, applying_at = $12, completed_at = $13, ended_at = $14, updated_at = $15 WHERE org_id = \
-               $16 AND id = $17 AND version = $18"
+               $6, effect_hash = $7, review_id = $8, not_before = $9, needs_attention = $10, submitted_at = \
+               $11, approved_at = $12, applying_at = $13, completed_at = $14, ended_at = $15, updated_at = $16 \
+               WHERE org_id = $17 AND id = $18 AND version = $19"
 );
 statement!(
     DESCRIBE = "UPDATE tasks SET project_id = $1, slug = $2, path = $3, revision = $4, content_hash = $5, \
-                task_type = $6, priority = $7, assignee = $8, due_at = $9, tags = $10, metadata = $11, \
-                resubmitted_from = $12, updated_at = $13 WHERE org_id = $14 AND id = $15 AND version = $16"
+                task_type = $6, priority = $7, queue_rank = $8, assignee = $9, due_at = $10, tags = $11, \
+                metadata = $12, resubmitted_from = $13, updated_at = $14 WHERE org_id = $15 AND id = $16 AND \
+                version = $17"
 );
 statement!(DELETE = "DELETE FROM tasks WHERE org_id = $1 AND id = $2 AND version = $3");
 statement!(
@@ -176,6 +181,8 @@ pub async fn insert(tx: &mut Tx, task: &Task, resources: &[Resource]) -> Result<
         task.preview.as_ref(),
         task.effect_hash,
         task.review_id,
+        task.queue_rank,
+        task.not_before,
         task.needs_attention,
         task.resubmitted_from,
         task.submitted_at,
@@ -235,7 +242,7 @@ pub async fn save(tx: &mut Tx, before: &Task, after: &Task) -> Result<()> {
 fn same_description(before: &Task, after: &Task) -> bool {
     let said = |task: &Task| {
         (
-            (task.project_id, task.revision, task.content_hash, task.priority, task.assignee, task.due_at),
+            (task.project_id, task.revision, task.content_hash, task.queue_rank, task.assignee, task.due_at),
             (task.slug.clone(), task.path.clone(), task.task_type.clone(), task.resubmitted_from),
         )
     };
@@ -245,7 +252,14 @@ fn same_description(before: &Task, after: &Task) -> bool {
 fn same_life(before: &Task, after: &Task) -> bool {
     let lived = |task: &Task| {
         (
-            (task.state, task.status, task.effect_hash, task.review_id, task.needs_attention),
+            (
+                task.state,
+                task.status,
+                task.effect_hash,
+                task.review_id,
+                task.not_before,
+                task.needs_attention,
+            ),
             (task.submitted_at, task.approved_at, task.applying_at, task.completed_at, task.ended_at),
         )
     };
@@ -262,6 +276,7 @@ async fn describe(tx: &mut Tx, task: &Task, version: i64) -> Result<()> {
         task.content_hash,
         &task.task_type,
         task.priority,
+        task.queue_rank,
         task.assignee,
         task.due_at,
         &tags,
@@ -285,6 +300,7 @@ async fn advance(tx: &mut Tx, task: &Task, version: i64) -> Result<()> {
         task.preview.as_ref(),
         task.effect_hash,
         task.review_id,
+        task.not_before,
         task.needs_attention,
         task.submitted_at,
         task.approved_at,

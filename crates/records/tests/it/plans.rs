@@ -86,3 +86,13 @@ async fn a_queue_is_a_walk_along_its_index() {
         assert!(lines.len() == 1 && lines[0].contains(index), "{clauses}: {lines:?}");
     }
 }
+
+#[tokio::test]
+async fn work_is_found_along_its_queue() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let statement = registered().find(|statement| statement.name == "records::tasks::queue::QUEUE").unwrap();
+    let lines = plan(&conn, &(statement.texts)().0);
+    assert!(lines[0].contains("idx_tasks_queue (org_id=? AND (queue_rank,approved_at,id)>"), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("TEMP B-TREE")), "{lines:?}");
+}

@@ -84,6 +84,8 @@ fn task((org, author, project): Tenant, number: u128) -> Task {
         preview: None,
         effect_hash: None,
         review_id: None,
+        queue_rank: 50,
+        not_before: None,
         needs_attention: false,
         resubmitted_from: None,
         submitted_at: None,
@@ -151,6 +153,7 @@ fn filled(mut task: Task, replaced: &Task) -> Task {
     task.preview = Some(json!({"changes": [], "warnings": [], "errors": [], "made_by": "author"}));
     task.effect_hash = Some(Sha256Hash::of(b"effect"));
     task.review_id = Some(Id::new(Uuid::from_u128(77)));
+    (task.queue_rank, task.not_before) = (10, at(7));
     task.needs_attention = true;
     task.resubmitted_from = Some(replaced.id);
     (task.submitted_at, task.approved_at, task.applying_at) = (at(2), at(3), at(4));

@@ -8,6 +8,7 @@ pub(crate) mod audit;
 pub(crate) mod device_logins;
 pub(crate) mod errors;
 pub(crate) mod events;
+pub(crate) mod executions;
 pub(crate) mod fallback;
 pub(crate) mod health;
 pub(crate) mod invitations;

@@ -30,7 +30,7 @@ use crate::problem::Problem;
 
 mod shown;
 
-pub(super) use shown::{config, shown};
+pub(super) use shown::{config, shown, state};
 use shown::{domain_state, domain_status, simulation};
 
 /// Tasks, newest first.

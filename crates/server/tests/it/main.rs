@@ -17,6 +17,7 @@ mod devices;
 mod documents;
 mod events;
 mod exactness;
+mod executions;
 mod forms;
 mod frame;
 mod health;

@@ -16,6 +16,12 @@ const ASKED: &[&str] = &["POST /api/v1/approvals/{id}/approve"];
 const BY_ITSELF: &[&str] =
     &["POST /api/v1/tasks", "POST /api/v1/tasks/{id}/submit", "PATCH /api/v1/tasks/{id}"];
 
+/// Through which doors an attempt may begin.
+const BEGINS: &[&str] = &["POST /api/v1/agents/{id}/next", "POST /api/v1/tasks/{id}/claim"];
+
+/// Whatever is being applied.
+const APPLYING: &str = "tasks WHERE state = 'APPLYING'";
+
 /// Whatever was approved, for good.
 const YES: &str = "tasks WHERE state IN ('APPROVED', 'APPLYING', 'COMPLETED')";
 
@@ -48,6 +54,26 @@ const WRONG: &[(&str, &str)] = &[
         "a quorum of nobody who had no hand in it",
     ),
     (
+        "tasks WHERE state = 'APPLYING' AND 1 <> (SELECT count(*) FROM executions WHERE executions.task_id = \
+         tasks.id AND executions.purpose = 'apply' AND executions.ended_at IS NULL)",
+        "APPLYING with another number of attempts than one",
+    ),
+    (
+        "executions JOIN tasks ON tasks.id = executions.task_id WHERE executions.purpose = 'apply' AND \
+         executions.ended_at IS NULL AND tasks.state <> 'APPLYING'",
+        "an attempt of a task that is not APPLYING",
+    ),
+    (
+        "grants WHERE attempts_started <> (SELECT count(*) FROM executions WHERE executions.grant_id = grants.id \
+         AND executions.purpose = 'apply') OR attempts_started > attempts",
+        "an attempt that was not taken from its Grant",
+    ),
+    (
+        "executions WHERE NOT EXISTS (SELECT 1 FROM audit_logs WHERE audit_logs.subject_id = \
+         CAST(executions.task_id AS TEXT) AND audit_logs.action IN ('task:applying', 'task:rolling_back'))",
+        "an attempt that is not on record",
+    ),
+    (
         "(SELECT task_id FROM grants WHERE voided_at IS NULL GROUP BY task_id HAVING count(*) > 1) AS twice",
         "two Grants for one task",
     ),
@@ -64,16 +90,25 @@ pub(crate) async fn assert_every_yes_was_said(backdoor: &Backdoor, after: &str) 
 async fn only_a_reviewers_yes_approves() {
     on_each_engine(async |hub| {
         let mut world = World::new(&hub).await;
-        let mut came = Vec::new();
+        let (mut came, mut began) = (Vec::new(), Vec::new());
         for column in [Column::Agent, Column::Author, Column::Reviewer, Column::Admin, Column::Instance] {
             let visitor = world.visitor(column).clone();
             for door in DOORS.iter().filter(|door| !door.is_read()) {
                 let call = world.call(door).await;
-                let before = world.backdoor.count(YES).await;
+                let before = (world.backdoor.count(YES).await, world.backdoor.count(APPLYING).await);
                 let answer = send(visitor.ask(call)).await;
                 assert!(answer.status.as_u16() < 500, "{door}: {}", answer.text());
-                let more = world.backdoor.count(YES).await > before;
+                let more = world.backdoor.count(YES).await > before.0;
+                let begins = world.backdoor.count(APPLYING).await > before.1;
                 let way = door.to_string();
+                assert!(
+                    !begins || BEGINS.contains(&way.as_str()),
+                    "{} began something by {door}",
+                    visitor.name
+                );
+                if begins {
+                    began.push(way.clone());
+                }
                 assert!(
                     !more || ASKED.contains(&way.as_str()),
                     "{} approved something by {door}",
@@ -86,9 +121,11 @@ async fn only_a_reviewers_yes_approves() {
             }
         }
         assert_every_yes_was_said(&world.backdoor, "every door").await;
-        came.sort();
-        came.dedup();
-        assert_eq!(came, ASKED, "the doors that may are seen to");
+        for (seen, may) in [(&mut came, ASKED), (&mut began, BEGINS)] {
+            seen.sort();
+            seen.dedup();
+            assert_eq!(seen, may, "the doors that may are seen to");
+        }
     })
     .await;
 }

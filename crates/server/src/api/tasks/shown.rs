@@ -28,7 +28,7 @@ pub(super) fn domain_state(state: TaskState) -> DomainState {
     }
 }
 
-fn state(state: DomainState) -> TaskState {
+pub(crate) fn state(state: DomainState) -> TaskState {
     match state {
         DomainState::Draft => TaskState::Draft,
         DomainState::Submitted => TaskState::Submitted,
@@ -89,7 +89,7 @@ pub(crate) fn shown(seen: &Seen) -> Task {
         preview: task.preview.clone(),
         effect_hash: task.effect_hash.map(|hash| hash.to_string()),
         review: seen.review.as_ref().map(|found| review(found, seen.shows_score)),
-        execution: None,
+        execution: seen.execution.as_ref().map(crate::api::executions::shown),
         assignee: task.assignee.map(Id::raw),
         due_at: task.due_at.map(|at| at.to_string()),
         depends_on: seen.prerequisites.iter().map(|(id, _)| id.raw()).collect(),

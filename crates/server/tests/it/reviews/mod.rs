@@ -13,7 +13,7 @@ mod validity;
 mod votes;
 
 /// A member with these roles, who minted a key of their own: what an admin minted counts as that admin.
-async fn person(hub: &TestHub, name: &str, roles: &[&str]) -> String {
+pub(crate) async fn person(hub: &TestHub, name: &str, roles: &[&str]) -> String {
     let enrolled = hub.member_with(&hub.admin_key, name, roles).await;
     let minted = hub.request("POST", "/api/v1/api-keys").bearer_auth(&enrolled).json(&json!({"name": "own"}));
     let key = expect(minted, 201).await.json()["key"].as_str().unwrap().to_owned();
@@ -22,7 +22,7 @@ async fn person(hub: &TestHub, name: &str, roles: &[&str]) -> String {
 }
 
 /// An agent of somebody's: its id, and a key of it.
-async fn agent(hub: &TestHub, owner: &str) -> (Value, String) {
+pub(crate) async fn agent(hub: &TestHub, owner: &str) -> (Value, String) {
     let wanted = json!({"name": "worker"});
     let made =
         expect(hub.request("POST", "/api/v1/agents").bearer_auth(owner).json(&wanted), 201).await.json();
@@ -47,14 +47,14 @@ async fn task(hub: &TestHub, key: &str, task: &Value) -> Value {
 }
 
 /// The request to whoever has this key.
-async fn asked(hub: &TestHub, key: &str, about: &Value) -> Value {
+pub(crate) async fn asked(hub: &TestHub, key: &str, about: &Value) -> Value {
     let path = format!("/api/v1/approvals?reviewer=me&task_id={}", id(about));
     let items = all_items(hub, key, &path).await;
     let [one] = items.as_slice() else { panic!("one request: {items:?}") };
     one.clone()
 }
 
-fn answer(hub: &TestHub, key: &str, request: &Value, verb: &str) -> RequestBuilder {
+pub(crate) fn answer(hub: &TestHub, key: &str, request: &Value, verb: &str) -> RequestBuilder {
     let path = format!("/api/v1/approvals/{}/{verb}", id(request));
     let body = json!({"content_hash": request["content_hash"], "reason": "because"});
     hub.request("POST", &path).bearer_auth(key).json(&body)

@@ -47,6 +47,24 @@ impl Things<'_> {
         id_in(&self.post(&author, &path, json!({}), 202).await, "id")
     }
 
+    /// A thing that applying a task makes or needs.
+    pub(super) async fn of_executions(&mut self, name: &str) -> String {
+        let body = json!({"name": fresh(), "max_tasks": 5});
+        let agent = id_in(&self.post(&self.maker, "/api/v1/agents", body, 201).await, "id");
+        let task = self.granted().await;
+        if name == "$worker" {
+            return agent;
+        }
+        let path = format!("/api/v1/tasks/{task}/claim");
+        let claimed = self.post(&self.maker, &path, json!({"agent_id": agent}), 200).await;
+        let execution = id_in(&claimed, "execution_id");
+        if name == "$failed" {
+            let path = format!("/api/v1/executions/{execution}/fail");
+            self.post(&self.maker, &path, json!({"error": "half of it is done"}), 200).await;
+        }
+        execution
+    }
+
     /// A task that the maker approved.
     async fn granted(&mut self) -> String {
         let task = self.reviewed().await;

@@ -37,6 +37,9 @@ const NAMES: &[&str] = &[
     "$shown",
     "$granted",
     "$cancelled",
+    "$worker",
+    "$execution",
+    "$failed",
     "$lock",
     "$ticket",
 ];
@@ -194,6 +197,7 @@ impl<'h> Things<'h> {
             "$reviewed" | "$approval" | "$content" | "$shown" | "$granted" | "$cancelled" => {
                 Box::pin(self.of_review(name)).await
             }
+            "$worker" | "$execution" | "$failed" => Box::pin(self.of_executions(name)).await,
             "$lock" | "$ticket" => self.of_locks(name).await,
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }

@@ -36,6 +36,9 @@ const LOCKERS: [u16; 9] = [401, 403, 200, 200, 200, 200, 200, 200, 200];
 /// Whoever holds it; for others it is not theirs, or not there.
 const HOLDER: [u16; 9] = [401, 403, 409, 409, 409, 409, 409, 200, 409];
 
+/// Whoever answers for the agent; for others it does not exist.
+const OWNERS_ONE: [u16; 9] = [401, 403, 403, 403, 403, 403, 403, 200, 404];
+
 pub(crate) const DOORS: &[Door] = &[
     door("GET", "/healthz", &[], "", OPEN),
     door("GET", "/readyz", &[], "", OPEN),
@@ -297,6 +300,30 @@ pub(crate) const DOORS: &[Door] = &[
         &["$granted"],
         r#"{"reason": "a second thought"}"#,
         ADMINS_ONE,
+    ),
+    // Whoever owns the agent, and the agent itself.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/claim",
+        &["$granted"],
+        r#"{"agent_id": "$agent", "wait_seconds": 0}"#,
+        OWNERS_ONE,
+    ),
+    door("POST", "/api/v1/agents/{id}/next", &["$worker"], r#"{"wait_seconds": 0}"#, OWNERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/executions", &["$granted"], "", WORKERS_ONE),
+    door("GET", "/api/v1/executions/{id}", &["$execution"], "", WORKERS_ONE),
+    door("POST", "/api/v1/executions/{id}/heartbeat", &["$execution"], "{}", OWNERS_ONE),
+    door("POST", "/api/v1/executions/{id}/output", &["$execution"], r#"{"text": "so far"}"#, OWNERS_ONE),
+    door("GET", "/api/v1/executions/{id}/output", &["$execution"], "", WORKERS_ONE),
+    door("POST", "/api/v1/executions/{id}/complete", &["$execution"], r#"{"output": "done"}"#, OWNERS_ONE),
+    door("POST", "/api/v1/executions/{id}/fail", &["$execution"], r#"{"error": "no"}"#, OWNERS_ONE),
+    // A person who proposed it, and admins.
+    door(
+        "POST",
+        "/api/v1/executions/{id}/rollback",
+        &["$failed"],
+        r#"{"reason": "it left half of it behind"}"#,
+        [401, 403, 403, 403, 403, 403, 202, 202, 404],
     ),
     door("POST", "/api/v1/tasks/{id}/join-review", &["$reviewed"], "{}", ADMINS_ONE),
     door("GET", "/api/v1/tasks/{id}/approvals", &["$reviewed"], "", MEMBERS_ONE),
