@@ -61,7 +61,7 @@ async fn survives(home: &Home) {
         let (author, workers) = crew.as_ref().unwrap();
         go_on(&served, workers, &told).await;
         assert_whole(home, &told).await;
-        killed_at_work(&mut served, (author, workers), &told).await;
+        killed_at_work(&mut served, (author.as_str(), workers.as_slice()), &told).await;
         assert_whole(home, &told).await;
         home.verified(&[]);
     }

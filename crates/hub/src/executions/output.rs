@@ -1,13 +1,18 @@
 //! What an attempt writes: appended by its agent, read by everybody in the organization.
 
 use domain::Id;
+use domain::blobs::Blob;
 use domain::executions::{Execution, OUTPUT_BYTES_MAX};
+use domain::organizations::Organization;
 use domain::permissions::Capability;
 use records::{Tx, blobs as rows, executions};
 
 use super::{MISSING, over, worker};
 use crate::act::Act;
 use crate::{Caller, Hub, HubError, blobs};
+
+/// The longest letter.
+const LETTER_BYTES_MAX: usize = 4;
 
 /// A part of the output.
 #[derive(Clone, Debug)]
@@ -91,15 +96,25 @@ pub async fn read(hub: &Hub, caller: &Caller, id: Id<Execution>, after: u64) -> 
         .read(input, |tx, &(org, id, after)| {
             Box::pin(async move {
                 let execution = executions::get(tx, org, id).await?.ok_or(MISSING)?;
-                let offset = i64::try_from(after).unwrap_or(i64::MAX);
                 let bytes = match execution.output_id {
-                    Some(blob) => blobs::read(tx, org, blob, offset).await?,
+                    Some(blob) => bytes(tx, org, blob, after).await?,
                     None => Vec::new(),
                 };
                 part(&execution, bytes, after)
             })
         })
         .await
+}
+
+/// The bytes from there to the end of their chunk; to the end of the next one where only a part of a letter is left.
+async fn bytes(tx: &mut Tx, org: Id<Organization>, blob: Id<Blob>, after: u64) -> Result<Vec<u8>, HubError> {
+    let offset = |more: usize| i64::try_from(after).unwrap_or(i64::MAX).saturating_add(more as i64);
+    let mut bytes = blobs::read(tx, org, blob, offset(0)).await?;
+    let is_cut = std::str::from_utf8(&bytes).is_err_and(|error| error.valid_up_to() == 0);
+    if is_cut && bytes.len() < LETTER_BYTES_MAX {
+        bytes.extend(blobs::read(tx, org, blob, offset(bytes.len())).await?);
+    }
+    Ok(bytes)
 }
 
 /// Chunks end anywhere, letters do not.

@@ -242,8 +242,9 @@ pub async fn save(tx: &mut Tx, before: &Task, after: &Task) -> Result<()> {
 fn same_description(before: &Task, after: &Task) -> bool {
     let said = |task: &Task| {
         (
-            (task.project_id, task.revision, task.content_hash, task.queue_rank, task.assignee, task.due_at),
-            (task.slug.clone(), task.path.clone(), task.task_type.clone(), task.resubmitted_from),
+            (task.project_id, task.revision, task.content_hash, task.priority, task.queue_rank),
+            (task.assignee, task.due_at, task.slug.clone(), task.path.clone(), task.task_type.clone()),
+            task.resubmitted_from,
         )
     };
     said(before) == said(after) && before.tags == after.tags && before.metadata == after.metadata

@@ -124,7 +124,7 @@ async fn only_a_reviewers_yes_approves() {
         for (seen, may) in [(&mut came, ASKED), (&mut began, BEGINS)] {
             seen.sort();
             seen.dedup();
-            assert_eq!(seen, may, "the doors that may are seen to");
+            assert_eq!(*seen, may, "the doors that may are seen to");
         }
     })
     .await;

@@ -7,7 +7,7 @@ use testkit::{TestHub, on_each_engine};
 use super::{Stage, assert_nothing_is_left, config, stage, with};
 use crate::backdoor::Backdoor;
 use crate::reviews::person;
-use crate::support::{expect, get, id, mint, pointers, refused, send};
+use crate::support::{eventually, expect, get, id, mint, pointers, refused, send};
 
 #[tokio::test]
 async fn only_what_is_approved_begins() {
@@ -46,7 +46,7 @@ async fn a_task_edited_between_approval_and_claim_does_not_begin() {
             "UPDATE grants SET content_hash = (SELECT content_hash FROM tasks WHERE id = '{other}') \
              WHERE task_id = '{task}'",
             "UPDATE grants SET revision = 2 WHERE task_id = '{task}'",
-            "UPDATE approvals SET status = 'PENDING' WHERE task_id = '{task}'",
+            "UPDATE approvals SET status = 'PENDING' WHERE task_id = '{task}' AND status = 'APPROVED'",
             "UPDATE grants SET attempts_started = attempts WHERE task_id = '{task}'",
         ] {
             let task = stage.approved(&hub, config("one")).await;
@@ -125,7 +125,7 @@ async fn a_repeated_claim_gets_the_first_answer() {
 }
 
 /// A second agent with a key of its own.
-async fn another(hub: &TestHub, owner: &str, body: Value) -> (String, String) {
+pub(super) async fn another(hub: &TestHub, owner: &str, body: Value) -> (String, String) {
     let made = hub.request("POST", "/api/v1/agents").bearer_auth(owner).json(&body);
     let agent = id(&expect(made, 201).await.json());
     let key = mint(hub, owner, json!({"name": "its", "account_id": agent})).await.key;
@@ -214,6 +214,37 @@ async fn what_is_locked_is_waited_for() {
         expect(stage.says(&hub, &claimed.json(), "complete", json!({})), 200).await;
         let claimed = expect(stage.claim(&hub, &second), 200).await.json();
         expect(stage.says(&hub, &claimed, "complete", json!({})), 200).await;
+        assert_nothing_is_left(&hub).await;
+    })
+    .await;
+}
+
+/// Somebody outside holds what the claim waits for, and waits for what the claim holds. The claim is the younger one: it
+/// loses its locks and tries again; an attempt that has begun would not.
+#[tokio::test]
+async fn a_claim_that_closed_a_circle_is_tried_again() {
+    on_each_engine(async |hub| {
+        let stage = stage(&hub).await;
+        let things = json!([{"type": "database", "id": "a"}, {"type": "database", "id": "b"}]);
+        let task = stage.approved(&hub, with(config("a"), json!({"resources": things}))).await;
+        let lock = |verb: &str, body: Value| {
+            hub.request("POST", &format!("/api/v1/locks/{verb}")).bearer_auth(&stage.reviewer).json(&body)
+        };
+        let ask = |thing: &str| json!({"key": format!("resource:database:{thing}"), "wait_seconds": 20});
+        let b = expect(lock("acquire", ask("b")), 200).await.json();
+        let (claimed, ()) = tokio::join!(expect(stage.claim_waiting(&hub, &task, 40), 200), async {
+            eventually("the claim's place in line", async || {
+                let path = "/api/v1/locks/queue?key=resource:database:b";
+                let queue = get(&hub, &stage.author, path).await;
+                (queue["waiters"].as_array().map(Vec::len) == Some(1)).then_some(())
+            })
+            .await;
+            let a = expect(lock("acquire", ask("a")), 200).await.json();
+            for held in [&a, &b] {
+                expect(lock("release", json!({"lock_id": held["lock_id"]})), 200).await;
+            }
+        });
+        expect(stage.says(&hub, &claimed.json(), "complete", json!({})), 200).await;
         assert_nothing_is_left(&hub).await;
     })
     .await;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::on_each_engine;
 
+use super::claims::another;
 use super::{assert_nothing_is_left, config, stage, with};
 use crate::backdoor::Backdoor;
-use crate::reviews::agent;
 use crate::support::{expect, get, id, mint};
 
 #[tokio::test]
@@ -100,11 +100,11 @@ async fn whoever_waits_for_work_gets_it_when_it_is_approved() {
 async fn two_agents_never_get_one_task() {
     on_each_engine(async |hub| {
         let stage = stage(&hub).await;
-        let owner = crate::reviews::person(&hub, "zoe", &["author"]).await;
-        let (second, second_key) = agent(&hub, &owner).await;
+        let (second, second_key) =
+            another(&hub, &stage.author, json!({"name": "second", "max_tasks": 9})).await;
         for _ in 0..testkit::scaled(30) {
             let task = stage.approved(&hub, config("one")).await;
-            let path = format!("/api/v1/agents/{}/next", second.as_str().unwrap());
+            let path = format!("/api/v1/agents/{second}/next");
             let other = hub.request("POST", &path).bearer_auth(&second_key).json(&json!({}));
             let (one, two) =
                 tokio::join!(crate::support::send(stage.next(&hub, 0)), crate::support::send(other));
