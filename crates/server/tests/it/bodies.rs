@@ -32,6 +32,11 @@ const REFUSALS: &[(u16, &str)] = &[
     (423, "LOCK_HELD"),
     (423, "LOCK_WAIT_TIMEOUT"),
     (422, "VALIDATION_FAILED"),
+    // An agent that is none, a task that somebody has begun, an attempt that is over.
+    (404, "NOT_FOUND"),
+    (409, "NOT_APPROVED"),
+    (409, "AGENT_AT_CAPACITY"),
+    (409, "ATTEMPT_ENDED"),
     // Another hash than the one that was read, and a second answer to what the first settled.
     (409, "STALE_CONTENT"),
     (409, "ALREADY_RESOLVED"),

@@ -19,8 +19,8 @@ const BY_ITSELF: &[&str] =
 /// Through which doors an attempt may begin.
 const BEGINS: &[&str] = &["POST /api/v1/agents/{id}/next", "POST /api/v1/tasks/{id}/claim"];
 
-/// Whatever is being applied.
-const APPLYING: &str = "tasks WHERE state = 'APPLYING'";
+/// Whatever began: attempts, and undoing them.
+const BEGUN: &str = "executions";
 
 /// Whatever was approved, for good.
 const YES: &str = "tasks WHERE state IN ('APPROVED', 'APPLYING', 'COMPLETED')";
@@ -95,11 +95,11 @@ async fn only_a_reviewers_yes_approves() {
             let visitor = world.visitor(column).clone();
             for door in DOORS.iter().filter(|door| !door.is_read()) {
                 let call = world.call(door).await;
-                let before = (world.backdoor.count(YES).await, world.backdoor.count(APPLYING).await);
+                let before = (world.backdoor.count(YES).await, world.backdoor.count(BEGUN).await);
                 let answer = send(visitor.ask(call)).await;
                 assert!(answer.status.as_u16() < 500, "{door}: {}", answer.text());
                 let more = world.backdoor.count(YES).await > before.0;
-                let begins = world.backdoor.count(APPLYING).await > before.1;
+                let begins = world.backdoor.count(BEGUN).await > before.1;
                 let way = door.to_string();
                 assert!(
                     !begins || BEGINS.contains(&way.as_str()),
