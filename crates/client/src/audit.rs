@@ -41,7 +41,12 @@ impl Client {
 
     /// The whole trail as NDJSON, to be taken piece by piece.
     pub async fn audit_export(&self) -> Result<Export, ClientError> {
-        let request = self.api(Method::GET, "/audit/export").timeout(EXPORT_TIMEOUT);
+        self.export("/audit/export").await
+    }
+
+    /// Something long, to be taken piece by piece.
+    pub(crate) async fn export(&self, path: &str) -> Result<Export, ClientError> {
+        let request = self.api(Method::GET, path).timeout(EXPORT_TIMEOUT);
         Ok(Export { client: self.clone(), response: self.send(request).await? })
     }
 }

@@ -9,6 +9,7 @@
 mod accounts;
 mod agents;
 mod approvals;
+mod archives;
 mod audit;
 mod error;
 mod events;

@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, approvals, audit, backup, config_check, events, key, locks, login, logout, man,
-    me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings, tasks,
+    account, admin, agents, approvals, archives, audit, backup, config_check, events, key, locks, login,
+    logout, man, me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings, tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -80,6 +80,9 @@ enum Command {
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
+    /// Finished tasks that were archived: list, show, prove
+    #[command(after_help = archives::EXAMPLES)]
+    Archive(archives::Archives),
     /// Read, export and verify the audit trail
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::Audit),
@@ -227,6 +230,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
         Command::Lock(locks) => locks::run(locks),
         Command::Events(events) => events::run(&events),
+        Command::Archive(archives) => archives::run(archives),
         Command::Audit(audit) => audit::run(audit),
         Command::Admin(admin) => admin::run(admin),
         Command::Config(ConfigCommand { command: ConfigAction::Check(check) }) => config_check::run(&check),

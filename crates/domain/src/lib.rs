@@ -11,6 +11,7 @@ pub mod accounts;
 pub mod agents;
 pub mod api_keys;
 pub mod approvals;
+pub mod archives;
 pub mod audit;
 pub mod blobs;
 pub mod canonical;

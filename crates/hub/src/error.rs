@@ -109,6 +109,14 @@ pub enum HubError {
         /// The oldest number that can be asked for.
         oldest_seq: i64,
     },
+    /// The task was finished long ago, and left.
+    #[error("the task was finished and is archived; an admin reads it in archive {archive_id}")]
+    TaskArchived {
+        /// Where it is.
+        archive_id: String,
+        /// Since when.
+        archived_at: String,
+    },
     /// A lock could not be had, or kept.
     #[error(transparent)]
     Lock(#[from] coordination::locks::Refusal),

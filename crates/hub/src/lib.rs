@@ -9,6 +9,7 @@
 mod act;
 pub mod agents;
 pub mod approvals;
+pub mod archives;
 pub mod audit;
 pub mod blobs;
 pub mod caller;

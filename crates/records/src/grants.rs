@@ -40,6 +40,11 @@ statement!(
                               voided_at IS NULL", lock "FOR UPDATE"
 );
 statement!(
+    OF_TASK: Grant = "SELECT id, org_id, task_id, review_id, revision, content_hash, effect_hash, policy_versions, \
+                      basis, attempts, attempts_started, valid_until, voided_at, created_at, updated_at FROM grants \
+                      WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2 ORDER BY created_at, id LIMIT $3"
+);
+statement!(
     UPDATE = "UPDATE grants SET attempts_started = $1, voided_at = $2, updated_at = $3 \
               WHERE org_id = $4 AND id = $5 AND voided_at IS NULL"
 );
@@ -97,6 +102,11 @@ pub async fn insert(tx: &mut Tx, grant: &Grant) -> Result<()> {
 /// The Grant of the task that was not taken back, for a unit that is about to use it or take it back.
 pub async fn standing_locked(tx: &mut Tx, org: Id<Organization>, task: Id<Task>) -> Result<Option<Grant>> {
     tx.opt(&STANDING_LOCKED, args![org, task]).await
+}
+
+/// Grants of a task, the first first, also those that were taken back.
+pub async fn of_task(tx: &mut Tx, org: Id<Organization>, task: Id<Task>, limit: i64) -> Result<Vec<Grant>> {
+    tx.all(&OF_TASK, args![org, task, limit]).await
 }
 
 /// Grants of all organizations that were never used and are too old to be, the oldest first.

@@ -4,6 +4,7 @@ use domain::Id;
 use domain::organizations::Organization;
 use domain::policies::Matched;
 use domain::reviews::{Resolution, Review};
+use domain::tasks::Task;
 use serde_json::Value as Json;
 
 use crate::row::{Cell, Col};
@@ -35,6 +36,11 @@ statement!(
     GET: Review = "SELECT id, org_id, task_id, revision, content_hash, effect_hash, risk_score, review_hash, \
                    policies, resolution, resolved_at, resolved_by, created_at FROM reviews \
                    WHERE org_id = $1 AND id = $2"
+);
+statement!(
+    OF_TASK: Review = "SELECT id, org_id, task_id, revision, content_hash, effect_hash, risk_score, review_hash, \
+                       policies, resolution, resolved_at, resolved_by, created_at FROM reviews \
+                       WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2 ORDER BY created_at, id LIMIT $3"
 );
 statement!(
     RESOLVE = "UPDATE reviews SET resolution = $1, resolved_at = $2, resolved_by = $3, updated_at = $2 \
@@ -73,6 +79,11 @@ pub async fn insert(tx: &mut Tx, review: &Review) -> Result<()> {
 /// The review.
 pub async fn get(tx: &mut Tx, org: Id<Organization>, id: Id<Review>) -> Result<Option<Review>> {
     tx.opt(&GET, args![org, id]).await
+}
+
+/// Reviews of a task, the first first.
+pub async fn of_task(tx: &mut Tx, org: Id<Organization>, task: Id<Task>, limit: i64) -> Result<Vec<Review>> {
+    tx.all(&OF_TASK, args![org, task, limit]).await
 }
 
 /// Notes how the review ended. Whoever does that has locked its task.

@@ -61,6 +61,10 @@ statement!(
                    then "ORDER BY number DESC LIMIT ?"
 );
 statement!(
+    ALL: Revision = "SELECT id, task_id, number, config, content_hash, edited_by, provenance, created_at \
+                     FROM task_revisions WHERE org_id = $1 AND task_id = $2 ORDER BY number LIMIT $3"
+);
+statement!(
     CURRENT: Current =
         lite "SELECT t.id AS task_id, v.config, a.display_name AS author_name FROM tasks t \
               JOIN task_revisions v ON v.task_id = t.id AND v.number = t.revision JOIN accounts a ON a.id = t.author_id \
@@ -116,4 +120,9 @@ pub async fn list(
 pub async fn current(tx: &mut Tx, org: Id<Organization>, tasks: &[Id<Task>]) -> Result<Vec<Current>> {
     let ids: Vec<String> = tasks.iter().map(ToString::to_string).collect();
     tx.all(&CURRENT, args![org, &json!(ids)]).await
+}
+
+/// Revisions of a task, whole, the first first.
+pub async fn all(tx: &mut Tx, org: Id<Organization>, task: Id<Task>, limit: i64) -> Result<Vec<Revision>> {
+    tx.all(&ALL, args![org, task, limit]).await
 }

@@ -121,6 +121,9 @@ impl From<HubError> for Problem {
             HubError::EventsGone { oldest_seq } => {
                 Self::new(Code::EventsGone, detail).with("oldest_seq", oldest_seq)
             }
+            HubError::TaskArchived { archive_id, archived_at } => Self::new(Code::TaskArchived, detail)
+                .with("archive_id", archive_id)
+                .with("archived_at", archived_at),
             HubError::Lock(refusal) => crate::api::locks::refused(&refusal, detail),
             HubError::NoRandomness(_) | HubError::Keys(_) => internal(&detail),
         }

@@ -34,6 +34,8 @@ use crate::postgres::Postgres;
 use crate::watch::{self, Data};
 
 const SCHEMA: &str = "countersign";
+/// More than any test writes that does not ask for less.
+const BLOB_QUOTA_BYTES: i64 = 1 << 30;
 /// Many hubs are started, and few take many locks.
 const LOCK_LOG_BYTES: u64 = 64 << 10;
 
@@ -50,13 +52,22 @@ pub struct Setup {
     pub provider: Option<Arc<OidcProvider>>,
     /// Locks asked for a minute and agent; 0 = no limit.
     pub lock_rate_limit: u32,
+    /// Bytes of outputs and archives an organization may keep.
+    pub blob_quota_bytes: i64,
 }
 
 impl Setup {
     /// No limits, so that a test may hurry.
     #[must_use]
     pub fn on(engine: Engine) -> Self {
-        Self { engine, rate_limit: 0, anonymous_rate_limit: 0, lock_rate_limit: 0, provider: None }
+        Self {
+            engine,
+            rate_limit: 0,
+            anonymous_rate_limit: 0,
+            lock_rate_limit: 0,
+            provider: None,
+            blob_quota_bytes: BLOB_QUOTA_BYTES,
+        }
     }
 }
 
@@ -266,7 +277,7 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
         rate_limit: setup.rate_limit,
         anonymous_rate_limit: setup.anonymous_rate_limit,
         lock_rate_limit: setup.lock_rate_limit,
-        blob_quota_bytes: 1 << 30,
+        blob_quota_bytes: setup.blob_quota_bytes,
         keys,
         oidc: setup.provider.as_ref().map(|provider| provider.client()),
     };

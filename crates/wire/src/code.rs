@@ -46,6 +46,8 @@ pub enum Code {
     AuthorizationPending,
     /// Older than the event log.
     EventsGone,
+    /// The task was finished long ago, and left.
+    TaskArchived,
     /// It worked once, or until some time ago.
     Expired,
     /// `If-Match` names an old version.

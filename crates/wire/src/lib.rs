@@ -12,6 +12,7 @@
 pub mod accounts;
 pub mod agents;
 pub mod approvals;
+pub mod archives;
 pub mod audit;
 pub mod code;
 pub mod events;
@@ -42,6 +43,7 @@ pub use approvals::{
     Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve, GiveReason, Refuse,
     Resubmit, Review, ReviewPolicy, SimulatedRequest, Simulation,
 };
+pub use archives::Archive;
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};
 pub use events::{Event, Events, EventsQuery, Subject};

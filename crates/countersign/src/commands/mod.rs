@@ -5,6 +5,7 @@ pub(crate) mod admin;
 pub(crate) mod agents;
 mod answer;
 pub(crate) mod approvals;
+pub(crate) mod archives;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;

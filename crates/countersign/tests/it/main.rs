@@ -14,6 +14,7 @@
 )]
 
 mod approvals;
+mod archives;
 mod audit_export;
 mod audit_tampered;
 mod backup;

@@ -127,6 +127,14 @@ impl Seal {
             .into()
     }
 
+    /// The place of a row under the seal, and the hashes that lead from it to the root; none if it is not under it.
+    #[must_use]
+    pub fn prove(&self, body: &[u8]) -> Option<(u64, Vec<Hash>)> {
+        let leaf = merkle::leaf(body);
+        let index = self.leaves.iter().position(|sealed| *sealed == leaf)?;
+        Some((index as u64, merkle::proof(&self.leaves, index)?))
+    }
+
     /// The leaves one after the other, as a column holds them.
     #[must_use]
     pub fn leaf_bytes(&self) -> Vec<u8> {

@@ -13,7 +13,7 @@ use super::{Seen, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{ask, candidate, due, load, of_task};
-use crate::tasks::{behind, require};
+use crate::tasks::{behind, locked, require};
 use crate::{Caller, Hub, HubError, settings};
 
 const MISSING: HubError = HubError::NotFound("task");
@@ -31,7 +31,7 @@ pub async fn join(
 }
 
 async fn unit(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<Seen, HubError> {
-    let task = tasks::get_locked(tx, act.org(), act.input).await?.ok_or(MISSING)?;
+    let task = locked(tx, act, act.input).await?;
     let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     require(&current, &task, Move::JoinReview)?;
     let review = of_task(tx, &task).await?.ok_or(MISSING)?;

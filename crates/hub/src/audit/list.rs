@@ -66,7 +66,7 @@ pub struct Proof {
     /// Their hash.
     pub leaf: merkle::Hash,
     /// Its place under the seal.
-    pub index: usize,
+    pub index: u64,
     /// From the leaf up to the root.
     pub path: Vec<merkle::Hash>,
     /// The seal.
@@ -87,14 +87,12 @@ pub async fn prove(hub: &Hub, caller: &Caller, id: Uuid) -> Result<Proof, HubErr
     let seal_id = row.seal_id.ok_or_else(not_yet)?;
     let chain = Chain::Organization(org);
     let seal = seals::seal(&hub.records, chain, seal_id).await?.ok_or_else(not_yet)?;
-    let leaf = merkle::leaf(&row.body);
     let changed = records::Error::BadRow {
         column: "audit_logs.body",
         reason: "is not what was sealed; run `countersign audit verify`".into(),
     };
-    let index = seal.leaves.iter().position(|sealed| *sealed == leaf).ok_or(changed)?;
-    let path = merkle::proof(&seal.leaves, index).unwrap_or_default();
+    let (index, path) = seal.prove(&row.body).ok_or(changed)?;
     let key = hub.config.keys.public_key(&seal.key_id);
     let public_key = key.ok_or(HubError::NotFound("key for this seal"))?.to_bytes();
-    Ok(Proof { body: row.body, leaf, index, path, seal, public_key })
+    Ok(Proof { leaf: merkle::leaf(&row.body), body: row.body, index, path, seal, public_key })
 }

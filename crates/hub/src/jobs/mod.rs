@@ -8,7 +8,7 @@ use domain::Timestamp;
 use domain::jobs::Job;
 
 use crate::identity::login_sessions;
-use crate::{Hub, HubError, agents, events, executions, idempotency, reviews};
+use crate::{Hub, HubError, agents, archives, events, executions, idempotency, reviews};
 
 /// What becomes of a job that ran.
 pub(crate) enum After {
@@ -24,6 +24,9 @@ const RECOVERY_INTERVAL: Duration = Duration::from_secs(5);
 /// How often approvals that grew too old are looked for. The gate refuses them whether or not they were found.
 const STALENESS_INTERVAL: Duration = Duration::from_secs(60);
 
+/// When the rest of a long work is taken up: others' jobs come in between.
+const SOON: Duration = Duration::from_secs(1);
+
 /// The jobs every hub has; each is set once and sets itself again.
 const STANDING: &[&str] = &[
     "agents:mark_offline",
@@ -32,6 +35,7 @@ const STANDING: &[&str] = &[
     "grants:review_stale",
     "idempotency:forget",
     "logins:forget",
+    "tasks:archive",
 ];
 
 /// Runs one job. A job may run twice (its lease can end before it does), so each must bear that.
@@ -55,6 +59,11 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
         }
         "idempotency:forget" => drop(idempotency::forget_old(hub).await?),
         "logins:forget" => drop(login_sessions::forget_old(hub).await?),
+        "tasks:archive" => {
+            if archives::archive_old(hub).await? {
+                interval = SOON;
+            }
+        }
         // Left by a newer release that ran beside this one: it stays for its own kind.
         unknown => tracing::warn!("no server of this release can run jobs of kind {unknown}"),
     }

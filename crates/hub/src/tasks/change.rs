@@ -18,7 +18,7 @@ use super::edges::{self, Asking};
 use super::provenance::behind;
 use super::risk::{self, Assessed};
 use super::{
-    MISSING, Seen, actor, announce, config_refused, facts, invalid, locked, record, require, seen, taken,
+    Seen, actor, announce, config_refused, facts, invalid, known, locked, record, require, seen, taken,
     writer,
 };
 use crate::act::{Act, differences};
@@ -138,7 +138,7 @@ async fn alone(tx: &mut Tx, act: &Act<Change>) -> Result<Task, HubError> {
     if change.depends_on.is_none() && change.project_id.is_none() {
         return locked(tx, act, act.input.id).await;
     }
-    let known = tasks::get(tx, act.org(), act.input.id).await?.ok_or(MISSING)?;
+    let known = known(tx, act.org(), act.input.id).await?;
     let mut homes: Vec<Id<Project>> =
         [Some(known.project_id), change.project_id].into_iter().flatten().collect();
     homes.sort();

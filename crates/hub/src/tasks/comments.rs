@@ -7,7 +7,7 @@ use domain::tasks::{Move, Task};
 use records::{Tx, task_comments, tasks};
 use serde_json::{Map, json};
 
-use super::{MISSING, announce, record, require};
+use super::{announce, found, known, record, require};
 use crate::act::Act;
 use crate::caller::lacks;
 use crate::idempotency::{Once, Outcome, write_once};
@@ -38,7 +38,8 @@ pub async fn comment(
 
 async fn unit(tx: &mut Tx, act: &Act<Said>) -> Result<Comment, HubError> {
     let said = &act.input;
-    let task = tasks::get_shared(tx, act.org(), said.task).await?.ok_or(MISSING)?;
+    let task = tasks::get_shared(tx, act.org(), said.task).await?;
+    let task = found(tx, (act.org(), said.task), task).await?;
     let current = act.reread(tx).await?;
     require_voice(current.capabilities())?;
     require(&current, &task, Move::Comment)?;
@@ -99,7 +100,7 @@ pub async fn list_comments(
     hub.records
         .read(input, |tx, &(org, task, after, limit)| {
             Box::pin(async move {
-                tasks::get(tx, org, task).await?.ok_or(MISSING)?;
+                known(tx, org, task).await?;
                 Ok(task_comments::list(tx, org, task, after, limit).await?)
             })
         })

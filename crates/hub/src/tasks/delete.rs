@@ -5,7 +5,7 @@ use domain::permissions::Capability;
 use domain::tasks::{Move, Task};
 use records::{Tx, projects, task_dependencies, tasks};
 
-use super::{MISSING, facts, locked, record, require, writer};
+use super::{facts, known, locked, record, require, writer};
 use crate::act::Act;
 use crate::{Caller, Hub, HubError};
 
@@ -17,7 +17,7 @@ pub async fn delete(hub: &Hub, caller: &Caller, id: Id<Task>) -> Result<(), HubE
 }
 
 async fn unit(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<(), HubError> {
-    let known = tasks::get(tx, act.org(), act.input).await?.ok_or(MISSING)?;
+    let known = known(tx, act.org(), act.input).await?;
     // Nobody begins to wait for it meanwhile.
     projects::get_locked(tx, act.org(), known.project_id).await?;
     let task = locked(tx, act, act.input).await?;

@@ -5,7 +5,7 @@ use domain::permissions::Capability;
 use domain::tasks::Task;
 use records::tasks::{self, Filter};
 
-use super::{MISSING, Seen, seen, seen_all};
+use super::{Seen, known, seen, seen_all};
 use crate::{Caller, Hub, HubError};
 
 /// One task.
@@ -15,8 +15,8 @@ pub async fn get(hub: &Hub, caller: &Caller, id: Id<Task>) -> Result<Seen, HubEr
     hub.records
         .read(input, |tx, (caller, id)| {
             Box::pin(async move {
-                let task = tasks::get(tx, caller.credential.organization.id, *id).await?;
-                seen(tx, caller, task.ok_or(MISSING)?).await
+                let task = known(tx, caller.credential.organization.id, *id).await?;
+                seen(tx, caller, task).await
             })
         })
         .await

@@ -23,11 +23,12 @@ mod withdraw;
 use domain::Id;
 use domain::executions::Execution;
 use domain::json::FieldError;
+use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::subject::Subject;
 use domain::tasks::dependencies::{BlockedBy, blocked_by};
 use domain::tasks::{Actor, ConfigRefusal, Move, MoveRefusal, Task, TaskState, next};
-use records::{Tx, executions, task_dependencies, task_revisions, tasks};
+use records::{Tx, archives, executions, task_dependencies, task_revisions, tasks};
 use serde_json::{Map, Value, json};
 
 pub use cancel::cancel;
@@ -238,5 +239,29 @@ fn taken(slug: &str) -> String {
 
 /// The task, for a unit that is about to decide about it.
 pub(crate) async fn locked<T>(tx: &mut Tx, act: &Act<T>, id: Id<Task>) -> Result<Task, HubError> {
-    tasks::get_locked(tx, act.org(), id).await?.ok_or(MISSING)
+    let task = tasks::get_locked(tx, act.org(), id).await?;
+    found(tx, (act.org(), id), task).await
+}
+
+/// The task that was looked for, or why it is not there: no task of the organization was ever called so, or it is
+/// archived.
+pub(crate) async fn found(
+    tx: &mut Tx,
+    (org, id): (Id<Organization>, Id<Task>),
+    task: Option<Task>,
+) -> Result<Task, HubError> {
+    if let Some(task) = task {
+        return Ok(task);
+    }
+    let archived = archives::get_task(tx, org, id).await?.ok_or(MISSING)?;
+    Err(HubError::TaskArchived {
+        archive_id: archived.archive_id.to_string(),
+        archived_at: archived.created_at.to_string(),
+    })
+}
+
+/// The task, as it is now.
+pub(crate) async fn known(tx: &mut Tx, org: Id<Organization>, id: Id<Task>) -> Result<Task, HubError> {
+    let task = tasks::get(tx, org, id).await?;
+    found(tx, (org, id), task).await
 }

@@ -9,7 +9,7 @@ use serde_json::Map;
 
 use super::change::{config_value, current_revision, renew, review_anew};
 use super::create::{NewTask, Prepared, make};
-use super::{MISSING, Seen, announce, config_refused, locked, record, require, seen, writer};
+use super::{Seen, announce, config_refused, known, locked, record, require, seen, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::identity::credential::Credential;
@@ -40,7 +40,7 @@ pub async fn resubmit(
 }
 
 async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
-    let known = tasks::get(tx, act.org(), act.input.id).await?.ok_or(MISSING)?;
+    let known = known(tx, act.org(), act.input.id).await?;
     // Edges move, so the project is this unit's alone.
     records::projects::get_locked(tx, act.org(), known.project_id).await?;
     let old = locked(tx, act, act.input.id).await?;

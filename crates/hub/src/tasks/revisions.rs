@@ -6,11 +6,11 @@ use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::tasks::diff::{Difference, differences};
 use domain::tasks::{Revision, Task};
+use records::Tx;
 use records::task_revisions::{self, Listed};
-use records::{Tx, tasks};
 use serde_json::Value;
 
-use super::MISSING;
+use super::known;
 use crate::{Caller, Hub, HubError};
 
 /// Revisions of a task before this number, newest first.
@@ -26,7 +26,7 @@ pub async fn list_revisions(
     hub.records
         .read(input, |tx, &(org, task, before, limit)| {
             Box::pin(async move {
-                tasks::get(tx, org, task).await?.ok_or(MISSING)?;
+                known(tx, org, task).await?;
                 Ok(task_revisions::list(tx, org, task, before, limit).await?)
             })
         })
@@ -63,7 +63,7 @@ pub async fn difference(
     let input = (caller.credential.organization.id, task, from, to);
     let read = hub.records.read(input, |tx, &(org, task, from, to)| {
         Box::pin(async move {
-            let current = tasks::get(tx, org, task).await?.ok_or(MISSING)?;
+            let current = known(tx, org, task).await?;
             let to = to.unwrap_or(current.revision);
             let from = from.unwrap_or((to - 1).max(1));
             let from = numbered(tx, (org, task), from, "/from").await?;

@@ -8,13 +8,14 @@ use records::jobs;
 use testkit::{TestHub, on_each_engine};
 
 /// The jobs every hub has.
-const STANDING: [&str; 6] = [
+const STANDING: [&str; 7] = [
     "agents:mark_offline",
     "events:forget",
     "executions:recover",
     "grants:review_stale",
     "idempotency:forget",
     "logins:forget",
+    "tasks:archive",
 ];
 const HOUR: Duration = Duration::from_secs(3600);
 /// How long anything may take on a machine that is busy building, and how often we look whether it has happened.

@@ -3,6 +3,7 @@
 use domain::audit::AuditEntry;
 use domain::organizations::Organization;
 use domain::{Id, Timestamp};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::value::Value;
@@ -73,6 +74,32 @@ statement!(
                    audit_seals.hash AS seal_hash FROM audit_logs LEFT JOIN audit_seals \
                    ON audit_seals.id = audit_logs.seal_id WHERE audit_logs.org_id = $1 AND audit_logs.id = $2"
 );
+
+/// A row about one of several things.
+pub struct About {
+    /// The canonical bytes of everything claimed.
+    pub body: Vec<u8>,
+    /// Its seal.
+    pub seal_id: Option<Uuid>,
+}
+row!(About { body, seal_id });
+statement!(
+    ABOUT: About =
+        lite "SELECT body, seal_id FROM audit_logs WHERE NULLIF(org_id, NULL) = $1 AND \
+              subject_id IN (SELECT value FROM json_each($2)) ORDER BY created_at, id LIMIT $3",
+        pg "SELECT body, seal_id FROM audit_logs WHERE org_id = $1 AND \
+            subject_id IN (SELECT value FROM jsonb_array_elements_text($2)) ORDER BY created_at, id LIMIT $3"
+);
+
+/// Rows of the organization about these things, the first first.
+pub async fn about(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    subjects: &[String],
+    limit: i64,
+) -> Result<Vec<About>> {
+    tx.all(&ABOUT, args![org, &json!(subjects), limit]).await
+}
 
 /// Which rows a list shows.
 #[derive(Clone, Default)]

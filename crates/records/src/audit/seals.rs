@@ -134,6 +134,11 @@ pub async fn seal(db: &Db, chain: Chain, id: Uuid) -> Result<Option<Seal>> {
     Ok(seals(db, &SEAL, args![chain.uuid(), id]).await?.into_iter().next())
 }
 
+/// One seal of the chain, in a unit.
+pub async fn get(tx: &mut Tx, chain: Chain, id: Uuid) -> Result<Option<Seal>> {
+    tx.opt(&SEAL, args![chain.uuid(), id]).await?.map(Seal::try_from).transpose()
+}
+
 async fn seals(db: &Db, query: &'static Query<StoredSeal>, values: &[Value<'_>]) -> Result<Vec<Seal>> {
     db.all(query, values).await?.into_iter().map(Seal::try_from).collect()
 }

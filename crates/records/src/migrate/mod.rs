@@ -57,6 +57,12 @@ const MIGRATIONS: &[Migration] = &[
         text: include_str!("../../migrations/0006_review_indexes.sql"),
     },
     Migration { number: 8, release: 1, name: "apply", text: include_str!("../../migrations/0008_apply.sql") },
+    Migration {
+        number: 9,
+        release: 1,
+        name: "archive",
+        text: include_str!("../../migrations/0009_archive.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -112,7 +112,7 @@ pub(crate) async fn proof(
         row_id: id.0,
         body: String::from_utf8_lossy(&proof.body).into_owned(),
         leaf: hex::encode(proof.leaf),
-        index: proof.index as u64,
+        index: proof.index,
         count: proof.seal.count,
         path: proof.path.iter().map(hex::encode).collect(),
         root: hex::encode(proof.seal.root),

@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod agents;
 pub(crate) mod api_keys;
 pub(crate) mod approvals;
+pub(crate) mod archives;
 pub(crate) mod audit;
 pub(crate) mod device_logins;
 pub(crate) mod errors;

@@ -9,6 +9,7 @@ mod accounts;
 mod agent_keys;
 mod agents;
 mod approvals;
+mod archives;
 mod audit;
 mod backdoor;
 mod bodies;

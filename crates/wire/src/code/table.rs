@@ -140,6 +140,13 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/EVENTS_GONE.md"),
     },
     About {
+        code: Code::TaskArchived,
+        name: "TASK_ARCHIVED",
+        status: 410,
+        title: "The task is archived",
+        page: include_str!("../../../../docs/errors/TASK_ARCHIVED.md"),
+    },
+    About {
         code: Code::Expired,
         name: "EXPIRED",
         status: 410,

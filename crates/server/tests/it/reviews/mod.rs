@@ -35,7 +35,7 @@ fn config(description: &str) -> Value {
            "resources": [{"type": "database", "id": "prod-db-01", "mode": "exclusive"}]})
 }
 
-async fn submitted(hub: &TestHub, author: &str) -> Value {
+pub(crate) async fn submitted(hub: &TestHub, author: &str) -> Value {
     let body = json!({"config": config("Add an index"), "submit": true});
     let made = expect(hub.request("POST", "/api/v1/tasks").bearer_auth(author).json(&body), 201).await.json();
     assert_eq!(made["state"], "REVIEWING", "{made}");

@@ -58,3 +58,30 @@ pub(crate) async fn password(backdoor: &Backdoor, account: &str) {
     );
     backdoor.change(&text).await;
 }
+
+/// An archive with one task in it; the ids of both. Whoever wants one that proves itself lets the hub write it.
+pub(crate) async fn archive(backdoor: &Backdoor, org: &str) -> (String, String) {
+    let [archive, task, blob] = [(); 3].map(|()| uuid::Uuid::from_bytes(hub::ids::random().unwrap()));
+    let line = b"{}\n";
+    let of_org = |values: String| format!("SELECT {values} FROM organizations WHERE id = '{org}'");
+    let times = "created_at, created_at";
+    let text = format!(
+        "INSERT INTO blobs (id, org_id, kind, size, created_at, updated_at) {};
+         INSERT INTO blob_chunks (blob_id, number, bytes, created_at, updated_at) {};
+         INSERT INTO archives
+             (id, org_id, blob_id, audit_id, tasks, approvals, bytes, sha256, first_ended_at, last_ended_at,
+              created_at, updated_at) {};
+         INSERT INTO archived_tasks
+             (task_id, org_id, archive_id, line_offset, line_bytes, created_at, updated_at) {}",
+        of_org(format!("'{blob}', id, 'archive', {}, {times}", line.len())),
+        of_org(format!("'{blob}', 0, {}, {times}", backdoor.bytes(line))),
+        of_org(format!(
+            "'{archive}', id, '{blob}', '{archive}', 1, 0, {}, {}, {times}, {times}",
+            line.len(),
+            backdoor.bytes(&domain::canonical::sha256(line))
+        )),
+        of_org(format!("'{task}', id, '{archive}', 0, {}, {times}", line.len())),
+    );
+    backdoor.run(&text).await;
+    (archive.to_string(), task.to_string())
+}

@@ -130,6 +130,11 @@ pub(crate) const DOORS: &[Door] = &[
         ADMINS,
     ),
     door("GET", "/api/v1/events", &[], "", KEY),
+    door("GET", "/api/v1/archives", &[], "", WORKERS),
+    door("GET", "/api/v1/archives/{id}", &["$archive"], "", WORKERS_ONE),
+    // The lines hold audit rows whole, addresses included.
+    door("GET", "/api/v1/archives/{id}/content", &["$archive"], "", ADMINS_ONE),
+    door("GET", "/api/v1/tasks/{id}/archive", &["$archived"], "", ADMINS_ONE),
     door("GET", "/api/v1/audit", &[], "", MEMBERS),
     door("GET", "/api/v1/audit/{id}", &["$row"], "", MEMBERS_ONE),
     door("GET", "/api/v1/audit/seals", &[], "", MEMBERS),

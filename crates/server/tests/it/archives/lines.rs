@@ -1,0 +1,101 @@
+//! What is in a line, and what a changed one is found out by.
+
+use domain::archives::verify::{Flaw, verify};
+use domain::canonical::canonical_text;
+use serde_json::{Value, json};
+use testkit::on_each_engine;
+
+use super::{RETENTION, after, lines, rejected};
+use crate::backdoor::Backdoor;
+use crate::executions::{config, says, stage, with};
+use crate::support::expect;
+
+#[tokio::test]
+async fn a_task_that_an_agent_is_to_work_on_waits() {
+    on_each_engine(async |hub| {
+        let stage = stage(&hub).await;
+        let task = stage.approved(&hub, with(config("db"), json!({"rollback_strategy": "manual"}))).await;
+        let claimed = expect(stage.claim(&hub, &task), 200).await.json();
+        expect(stage.says(&hub, &claimed, "output", json!({"text": "half of it"})), 200).await;
+        expect(stage.says(&hub, &claimed, "fail", json!({"error": "it broke"})), 200).await;
+        let undo = says(&hub, &hub.admin_key, &claimed, "rollback", json!({"reason": "it broke more"}));
+        expect(undo, 202).await;
+        let backdoor = Backdoor::open(&hub).await;
+        let history = "execution_history WHERE runs = 1 AND failures = 1";
+        assert_eq!(backdoor.count(history).await, 1);
+        after(&hub, RETENTION).await;
+        assert_eq!(stage.task(&hub, &task).await["state"], "FAILED", "an agent is to undo it");
+        let undoing = expect(stage.claim(&hub, &task), 200).await.json();
+        assert_eq!(undoing["purpose"], "rollback");
+        expect(stage.says(&hub, &undoing, "complete", json!({})), 200).await;
+        after(&hub, RETENTION).await;
+        let line = lines(&hub, &hub.admin_key).await.remove(0);
+        assert_eq!(line["executions"][0]["id"], claimed["execution_id"]);
+        assert_eq!(line["executions"][0]["output_tail"], "half of it");
+        assert_eq!(line["executions"][1]["purpose"], "rollback");
+        assert_eq!(line["grants"][0]["basis"], "quorum");
+        assert_eq!(backdoor.count(history).await, 1, "what risk remembers stays");
+        every_column_is_in(&backdoor, &line).await;
+    })
+    .await;
+}
+
+/// What a table says and its line does not, each with the reason.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("org_id", "the line says it once"),
+    ("task_id", "the line says it once"),
+    ("queue_rank", "made of the score"),
+    ("queue_due", "made of due_at"),
+    ("risk_score", "said within the risk"),
+];
+
+/// A column that is added later must not be lost on the way.
+async fn every_column_is_in(backdoor: &Backdoor, line: &Value) {
+    for (table, part) in [
+        ("tasks", &line["task"]),
+        ("task_revisions", &line["revisions"][0]),
+        ("reviews", &line["reviews"][0]),
+        ("approvals", &line["approvals"][0]),
+        ("grants", &line["grants"][0]),
+        ("executions", &line["executions"][0]),
+    ] {
+        for column in backdoor.columns(table).await {
+            let is_left_out = LEFT_OUT.iter().any(|(left_out, _)| *left_out == column) && table != "reviews";
+            let is_said = part.get(&column).is_some();
+            // Nothing is ever written into the one, and the other is that of the making.
+            let is_empty =
+                table != "tasks" && ["metadata", "updated_at", "org_id", "task_id"].contains(&&*column);
+            assert!(is_said || is_left_out || is_empty, "{table}.{column} is not archived: {part}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_was_changed_is_found_out() {
+    on_each_engine(async |hub| {
+        rejected(&hub).await;
+        after(&hub, RETENTION).await;
+        let line = lines(&hub, &hub.admin_key).await.remove(0);
+        let check = |change: &dyn Fn(&mut Value)| {
+            let mut changed = line.clone();
+            change(&mut changed);
+            verify(canonical_text(&changed).as_bytes(), None)
+        };
+        assert!(check(&|_| ()).is_ok());
+        assert!(matches!(
+            check(&|line| line["revisions"][0]["config"]["description"] = json!("Drop the table")),
+            Err(Flaw::ConfigChanged { number: 1 })
+        ));
+        assert!(matches!(
+            check(&|line| line["task"]["state"] = json!("COMPLETED")),
+            Err(Flaw::StateChanged { .. })
+        ));
+        let answered = line["approvals"].as_array().unwrap().iter();
+        let answered = answered.clone().position(|one| one["response_action"] == "reject").unwrap();
+        assert!(matches!(
+            check(&move |line| line["approvals"][answered]["response_action"] = json!("approve")),
+            Err(Flaw::AnswerChanged { .. })
+        ));
+    })
+    .await;
+}
