@@ -28,6 +28,18 @@ pub enum ClientError {
     Protocol(String),
 }
 
+impl ClientError {
+    /// Whether it may be otherwise in a moment: a hub that is restarted or busy comes back, a refusal stays one.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Problem(problem) => problem.status >= 500 || matches!(problem.status, 408 | 429),
+            Self::Setup(_) | Self::Protocol(_) => false,
+        }
+    }
+}
+
 /// The problem in words, one thing per line.
 fn explain(problem: &Problem) -> String {
     let mut text = format!("{}: {}", problem.title, problem.detail);

@@ -4,13 +4,15 @@
 //! path each call uses. To add a call, add a method there; it needs no status check of its own.
 //!
 //! **Invariant:** an API key or token is never part of a `Debug` or an error text.
-//! **Invariant:** nothing is retried and no redirect is followed: a request is sent once, to the hub that was named.
+//! **Invariant:** no redirect is followed, and nothing is sent twice, but for what keeps a claim (`claims.rs`), which the
+//! hub takes once.
 
 mod accounts;
 mod agents;
 mod approvals;
 mod archives;
 mod audit;
+mod claims;
 mod error;
 mod events;
 mod executions;
@@ -27,6 +29,7 @@ mod transport;
 
 pub use accounts::CreatedAccount;
 pub use audit::Export;
+pub use claims::{Claim, Failed, Lost, OutputWriter};
 pub use error::ClientError;
 pub use locks::AcquiredLock;
 pub use login_sessions::Token;

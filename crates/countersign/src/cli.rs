@@ -6,8 +6,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, approvals, archives, audit, backup, config_check, events, key, locks, login,
-    logout, man, me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings, tasks,
+    account, admin, agents, approvals, archives, audit, backup, config_check, events, executions, key, locks,
+    login, logout, man, me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings,
+    tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -68,6 +69,9 @@ enum Command {
     /// Agents and their keys
     #[command(after_help = agents::EXAMPLES)]
     Agent(agents::Agents),
+    /// Attempts to apply tasks: list, show, output, undo
+    #[command(after_help = executions::EXAMPLES)]
+    Execution(executions::Executions),
     /// Policies: who must decide on what
     #[command(after_help = policies::EXAMPLES)]
     Policy(policies::Policies),
@@ -230,6 +234,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
         Command::Lock(locks) => locks::run(locks),
         Command::Events(events) => events::run(&events),
+        Command::Execution(executions) => executions::run(executions),
         Command::Archive(archives) => archives::run(archives),
         Command::Audit(audit) => audit::run(audit),
         Command::Admin(admin) => admin::run(admin),

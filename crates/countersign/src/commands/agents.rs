@@ -8,6 +8,7 @@ use client::Client;
 use serde_json::{Map, Value};
 use wire::{Agent, AgentStatus, AgentsQuery, CreateAgent, CreateApiKey, UpdateAgent};
 
+use super::agent_run;
 use super::answer::{SHOWN_DEFAULT, as_id, done, only, pages, show_all, show_one};
 use crate::cli::{ClientFlags, Usage, block_on};
 use crate::exit::Exit;
@@ -18,6 +19,7 @@ Examples:
   countersign agent create deployer --label region=eu --max-tasks 4
   export COUNTERSIGN_API_KEY=$(countersign agent key deployer)      act as the agent
   countersign agent drain deployer                                  finish, take nothing new
+  countersign agent run --exec ./apply.sh                           apply what was approved
   countersign agent list --status offline";
 
 const LIST_EXAMPLES: &str = "\
@@ -76,6 +78,9 @@ enum Action {
     /// Mint a key for an agent of yours and print it
     #[command(after_help = KEY_EXAMPLES)]
     Key(Key),
+    /// Apply approved tasks with a program
+    #[command(after_help = agent_run::EXAMPLES)]
+    Run(agent_run::Run),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -232,6 +237,7 @@ pub(crate) fn run(command: Agents) -> anyhow::Result<Exit> {
                 done(one.client.json, &format!("deactivated agent {}", agent.name))
             }
             Action::Key(key) => run_key(key).await,
+            Action::Run(run) => agent_run::run(&run).await,
         }
     })
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
 use clap::Args;
-use client::{Client, ClientError};
+use client::Client;
 use wire::{Event, EventsQuery};
 
 use crate::cli::{ClientFlags, block_on};
@@ -83,7 +83,7 @@ async fn follow(command: &Events, client: &Client) -> anyhow::Result<Exit> {
                 }
                 after = Some(found.last_seq);
             }
-            Err(error) if is_passing(&error) => {
+            Err(error) if error.passes() => {
                 let at = after.map_or_else(String::new, |after| format!(" after {after}"));
                 writeln!(stderr(), "{error}\ntrying again{at} in {:.1} s", pause.as_secs_f32())?;
                 tokio::time::sleep(pause).await;
@@ -91,15 +91,6 @@ async fn follow(command: &Events, client: &Client) -> anyhow::Result<Exit> {
             }
             Err(error) => return Err(error.into()),
         }
-    }
-}
-
-/// A hub that is restarted or busy comes back; a refusal stays one.
-pub(super) fn is_passing(error: &ClientError) -> bool {
-    match error {
-        ClientError::Unreachable { .. } => true,
-        ClientError::Problem(problem) => problem.status >= 500 || problem.status == 429,
-        ClientError::Setup(_) | ClientError::Protocol(_) => false,
     }
 }
 

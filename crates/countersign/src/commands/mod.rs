@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod admin;
+mod agent_run;
 pub(crate) mod agents;
 mod answer;
 pub(crate) mod approvals;
@@ -11,6 +12,7 @@ pub(crate) mod backup;
 pub(crate) mod config_check;
 mod documents;
 pub(crate) mod events;
+pub(crate) mod executions;
 pub(crate) mod key;
 mod lock_run;
 pub(crate) mod locks;
@@ -21,9 +23,11 @@ pub(crate) mod me;
 pub(crate) mod migrate;
 pub(crate) mod org;
 pub(crate) mod policies;
+mod process_group;
 pub(crate) mod projects;
 pub(crate) mod resource_catalogue;
 pub(crate) mod restore;
 pub(crate) mod serve;
 pub(crate) mod settings;
+mod signals;
 pub(crate) mod tasks;

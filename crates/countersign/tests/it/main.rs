@@ -13,6 +13,7 @@
     reason = "a test that cannot go on must fail, where it stands"
 )]
 
+mod agent_run;
 mod approvals;
 mod archives;
 mod audit_export;

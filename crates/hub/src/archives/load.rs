@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use domain::Timestamp;
 use domain::approvals::Approval;
 use domain::archives::{Finished, Proof, ROWS_PER_TASK_MAX, Stays, Surroundings, may_leave};
 use domain::audit::{Chain, Seal};
-use domain::Timestamp;
 use domain::executions::{Execution, Phase};
 use domain::tasks::Task;
 use records::approvals::Filter;

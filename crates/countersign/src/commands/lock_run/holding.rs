@@ -256,13 +256,9 @@ impl Holding {
     }
 }
 
-/// Whether it may be otherwise in a moment: nothing was decided about the lock.
+/// Whether it may be otherwise in a moment: nothing was decided about the lock, whatever it was that answered.
 fn passes(error: &ClientError) -> bool {
-    match error {
-        ClientError::Unreachable { .. } | ClientError::Protocol(_) => true,
-        ClientError::Problem(problem) => problem.status >= 500 || matches!(problem.status, 408 | 429),
-        ClientError::Setup(_) => false,
-    }
+    error.passes() || matches!(error, ClientError::Protocol(_))
 }
 
 fn timed_out(key: &str) -> anyhow::Error {

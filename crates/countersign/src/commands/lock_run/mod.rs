@@ -1,22 +1,20 @@
 //! `countersign lock run`: locks held around a command.
 
 mod holding;
-mod signals;
 
 use std::io::{Write, stderr};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::task::JoinHandle;
+use rustix::process::Signal;
 
+use super::process_group::{GRACE, ProcessGroup};
+use super::signals::Signals;
 use crate::cli::{ClientFlags, block_on};
 use crate::exit::Exit;
 use holding::Holding;
-use signals::Signals;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -28,9 +26,6 @@ COUNTERSIGN_FENCING_TOKENS. If a lock is lost its whole process group is ended; 
 waited for until just before the locks end. Signals are passed to the group; while it waits, Ctrl-C leaves the line
 (exit code 128 and the signal's number). The exit code is the command's own; if it was never started: 3 refused,
 4 timed out waiting, 5 no hub.";
-
-/// How long a command may take to end after it was told to, and the hub to hear what is given back.
-const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Run {
@@ -97,7 +92,7 @@ async fn hold_around(holding: &mut Holding, run: &Run, signals: &mut Signals) ->
         taken = holding.take(run) => taken?,
         signal = signals.next() => return Ok(Ended::Waiting(signal)),
     }
-    let mut command = Running::start(&run.command, holding)?;
+    let mut command = start(&run.command, holding)?;
     loop {
         tokio::select! {
             status = &mut command.ended => return Ok(Ended::Command(status??)),
@@ -110,40 +105,12 @@ async fn hold_around(holding: &mut Holding, run: &Run, signals: &mut Signals) ->
     }
 }
 
-/// A command with a process group of its own.
-struct Running {
-    group: Pid,
-    ended: JoinHandle<std::io::Result<ExitStatus>>,
-}
-
-impl Running {
-    fn start(command: &[String], holding: &Holding) -> anyhow::Result<Self> {
-        let (program, args) = command.split_first().context("there is no command")?;
-        let mut child = Command::new(program)
-            .args(args)
-            .envs(holding.tokens())
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("cannot start {program}"))?;
-        let group = Pid::from_child(&child);
-        Ok(Self { group, ended: tokio::task::spawn_blocking(move || child.wait()) })
-    }
-
-    /// Tells the whole group. One that has ended already needs no signal.
-    fn tell(&self, signal: Signal) {
-        kill_process_group(self.group, signal).ok();
-    }
-
-    /// Ends the whole group: those that do not go by themselves too.
-    async fn end(mut self) -> anyhow::Result<ExitStatus> {
-        self.tell(Signal::TERM);
-        let ended = tokio::time::timeout(GRACE, &mut self.ended).await;
-        self.tell(Signal::KILL);
-        match ended {
-            Ok(status) => Ok(status??),
-            Err(_) => Ok(self.ended.await??),
-        }
-    }
+fn start(command: &[String], holding: &Holding) -> anyhow::Result<ProcessGroup> {
+    let (program, args) = command.split_first().context("there is no command")?;
+    let mut command = Command::new(program);
+    command.args(args).envs(holding.tokens());
+    let (group, _) = ProcessGroup::start(&mut command).with_context(|| format!("cannot start {program}"))?;
+    Ok(group)
 }
 
 fn say(text: &str) {

@@ -4,6 +4,7 @@ mod create;
 pub(super) mod review;
 pub(super) mod show;
 mod verbs;
+mod watch;
 
 use std::io::{Write, stdout};
 

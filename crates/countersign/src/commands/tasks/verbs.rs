@@ -8,8 +8,8 @@ use client::{Client, ClientError};
 use uuid::Uuid;
 use wire::{GiveReason, Resubmit, Task, TaskState};
 
-use super::super::{approvals, events};
-use super::{One, show};
+use super::super::approvals;
+use super::{One, show, watch as follow};
 use crate::cli::ClientFlags;
 use crate::exit::Exit;
 use crate::terminal::write_json;
@@ -31,8 +31,11 @@ const WATCH_EXAMPLES: &str = "\
 Examples:
   countersign task watch 0197a000-0000-7000-8000-000000000000 && ./deploy
   countersign task watch 0197a000-0000-7000-8000-000000000000 --timeout 600
+  countersign task watch 0197a000-0000-7000-8000-000000000000 --to-end
 
-Ends with 0 when the task is approved, 3 when it is not (rejected, sent back, cancelled), 4 when the time is over.";
+Ends with 0 when the task is approved, 3 when it is not (rejected, sent back, cancelled), 4 when the time is over. With
+--to-end it goes on until the task is applied: what it waits for is said on stderr, what its agent writes goes to stdout
+as it is written, and 0 means that it was completed, 1 that it failed.";
 
 /// How long one question to the hub waits for its answer.
 const WAIT_SECONDS: u32 = 50;
@@ -43,7 +46,7 @@ pub(super) enum Verb {
     /// Hand a draft in for review
     #[command(after_help = SUBMIT_EXAMPLES)]
     Submit(One),
-    /// Wait until a task's review has ended
+    /// Wait until a task's review has ended, or follow it until it is applied
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(Watch),
     /// Give a task up before it is applied
@@ -91,6 +94,9 @@ pub(super) struct Watch {
     /// Give up after so long; without it, never
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
+    /// Go on until the task is applied, or will not be
+    #[arg(long)]
+    to_end: bool,
 }
 
 pub(super) async fn run(verb: Verb) -> anyhow::Result<Exit> {
@@ -125,13 +131,19 @@ pub(super) async fn run(verb: Verb) -> anyhow::Result<Exit> {
 
 async fn run_watch(watch: &Watch) -> anyhow::Result<Exit> {
     let client = watch.client.client()?;
-    let end = until_decided(&client, watch.task);
+    let end = async {
+        match watch.to_end {
+            true => follow::to_end(&client, watch.task).await,
+            false => Ok(until_decided(&client, watch.task).await?),
+        }
+    };
     let task = match watch.timeout {
         None => end.await?,
         Some(seconds) => match tokio::time::timeout(Duration::from_secs(seconds), end).await {
             Ok(task) => task?,
             Err(_) => {
-                writeln!(stderr(), "countersign: after {seconds} s the review has not ended")?;
+                let what = if watch.to_end { "task" } else { "review" };
+                writeln!(stderr(), "countersign: after {seconds} s the {what} has not ended")?;
                 return Ok(Exit::TimedOut);
             }
         },
@@ -150,7 +162,7 @@ async fn until_decided(client: &Client, id: Uuid) -> Result<Task, ClientError> {
         match client.watch_task(id, WAIT_SECONDS).await {
             Ok(task) if is_open(&task) => progress(&task),
             Ok(task) => return Ok(task),
-            Err(error) if events::is_passing(&error) => tokio::time::sleep(RECONNECT_PAUSE).await,
+            Err(error) if error.passes() => tokio::time::sleep(RECONNECT_PAUSE).await,
             Err(error) => return Err(error),
         }
     }
