@@ -126,7 +126,12 @@ impl Worker<'_> {
             // An answer that nobody waits for could be a task that nobody works on, so it is waited for.
             tokio::select! {
                 answer = &mut asked => break answer,
-                signal = self.signals.next() => self.stop(signal),
+                signal = self.signals.next() => {
+                    if self.is_stopping {
+                        return Ok(None);
+                    }
+                    self.stop(signal);
+                }
             }
         };
         match answer {
