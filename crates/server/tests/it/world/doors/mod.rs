@@ -4,6 +4,7 @@ use server::routes::{Listed, Needs};
 
 use super::Visitor;
 
+mod answers;
 mod table;
 
 pub(crate) use table::DOORS;
