@@ -56,12 +56,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "review_indexes",
         text: include_str!("../../migrations/0006_review_indexes.sql"),
     },
-    Migration { number: 8, release: 1, name: "apply", text: include_str!("../../migrations/0008_apply.sql") },
+    Migration { number: 7, release: 1, name: "apply", text: include_str!("../../migrations/0007_apply.sql") },
     Migration {
-        number: 9,
+        number: 8,
         release: 1,
         name: "archive",
-        text: include_str!("../../migrations/0009_archive.sql"),
+        text: include_str!("../../migrations/0008_archive.sql"),
     },
 ];
 
