@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-async fn apply(mut claim: Claim) -> Result<(), Box<dyn Error>> {
+async fn apply(claim: Claim) -> Result<(), Box<dyn Error>> {
     let config = claim.task().config.clone();
     claim.writer().write("looking at the world\n").await?;
     // Heartbeats go out by themselves. If the claim is lost, the work is dropped where it stands.

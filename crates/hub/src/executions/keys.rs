@@ -85,7 +85,7 @@ pub(super) async fn take(
             detects_deadlocks: settings.feature_deadlock_detection,
         },
     };
-    let held = acquire_many(&*engine, Several { keys, terms }).await?;
+    let held = acquire_many(&*engine, Several { keys, terms }).await?.held;
     let grips =
         held.iter().map(|held| Grip { org: holder.org, agent: holder.agent, id: held.hold.id }).collect();
     let expires_at = held.iter().map(|held| held.hold.expires_at).collect();

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use domain::Id;
 use domain::executions::{Execution, ExecutionResult, Matter, Outcome, Phase, Purpose, Report, settle};
 use domain::gate::{Claim, released};
+use domain::locks::Hold;
 use domain::subject::Subject;
 use domain::tasks::dependencies::is_blocked;
 use domain::tasks::{Resource, Task, TaskConfig, TaskState};
@@ -166,14 +167,17 @@ async fn unblock(tx: &mut Tx, deed: &impl Deed, done: &Task) -> Result<(), HubEr
 }
 
 /// Ends those of these attempts that run, because an admin takes one of their locks; in the order of their tasks.
+/// Anybody may call the owner of a lock what they like, so it is the lock itself that tells whose it is.
 pub(crate) async fn end_by_admin(
     tx: &mut Tx,
     deed: &impl Deed,
-    ids: &BTreeSet<Id<Execution>>,
+    named: &BTreeMap<Id<Hold>, Id<Execution>>,
 ) -> Result<Vec<Execution>, HubError> {
     let mut attempts = Vec::new();
-    for id in ids {
-        attempts.extend(executions::get(tx, deed.org(), *id).await?);
+    for (hold, id) in named {
+        let attempt = executions::get(tx, deed.org(), *id).await?;
+        attempts
+            .extend(attempt.filter(|attempt| attempt.locks.iter().any(|lock| lock.lock_id == hold.raw())));
     }
     attempts.sort_by_key(|attempt| attempt.task_id);
     let mut ended = Vec::new();

@@ -1,11 +1,11 @@
 //! Ending a lock that is somebody else's.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use coordination::locks::Held;
 use domain::Id;
 use domain::executions::Execution;
-use domain::locks::LockKey;
+use domain::locks::{Hold, LockKey};
 use domain::permissions::Capability;
 use domain::subject::Subject;
 use domain::text;
@@ -49,9 +49,10 @@ pub async fn force_release(
     Ok(freed)
 }
 
-/// The attempts among those who hold the key, by id: the owner of an attempt's locks is its id.
-fn attempts(holders: &[Held]) -> BTreeSet<Id<Execution>> {
-    holders.iter().filter_map(|held| held.hold.owner.name.parse().ok()).collect()
+/// Attempts that may hold the key, by lock: the owner of an attempt's locks is called by its id.
+fn attempts(holders: &[Held]) -> BTreeMap<Id<Hold>, Id<Execution>> {
+    let named = |held: &Held| Some((held.hold.id, held.hold.owner.name.parse().ok()?));
+    holders.iter().filter_map(named).collect()
 }
 
 async fn unit(tx: &mut Tx, act: &Act<Ending>) -> Result<Vec<Execution>, HubError> {
