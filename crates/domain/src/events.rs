@@ -14,6 +14,7 @@ pub const NAMESPACES: &[&str] = &[
     "agent",
     "api_key",
     "approval",
+    "archive",
     "audit",
     "call",
     "detection",

@@ -104,8 +104,8 @@ async fn signals_are_the_commands_to_answer() {
     let home = Home::on(Kind::Sqlite);
     let served = home.serve().await;
     // The shell's child must hear of it too, so it is the group that is told.
-    let script = "(trap 'echo child; exit' TERM; echo ready; while :; do sleep 0.05; done) &
-        trap 'echo shell; wait; exit 9' TERM; wait";
+    let script = "trap 'echo shell; wait; exit 9' TERM
+        (trap 'echo child; exit' TERM; echo ready; while :; do sleep 0.05; done) & wait";
     let mut process = running(&home, &served, &[KEY, "--", "sh", "-c", script]);
     process.out_until("the command", |out| out.contains("ready"));
     process.signal(Signal::TERM);

@@ -210,6 +210,7 @@ async fn marks_of(backdoor: &Backdoor, org: &str) -> BTreeSet<String> {
             "content_hash",
             "effect_hash",
             "review_hash",
+            "sha256",
             "sort_name",
         ];
         let is_bytes =
