@@ -1,6 +1,7 @@
 //! `kill -9` in the middle of applying: between claim, locks, gate, answer, heartbeat, output, report and release. What
 //! was answered is true, no attempt begins twice, none is half there, and whoever worked goes on after the restart.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use client::{Client, ClientError};
@@ -134,7 +135,8 @@ async fn proposed(author: &Client, number: usize) -> Option<()> {
 
 /// One attempt from its claim to its end; none once the hub is gone.
 async fn worked(client: &Client, worker: &Worker, told: &Shared) -> Option<()> {
-    let key = Uuid::now_v7().to_string();
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    let key = format!("attempt-{}", ASKED.fetch_add(1, Ordering::Relaxed));
     *worker.asked.lock().unwrap() = Some(key.clone());
     let asked = client.next_task(worker.agent, &NextTask { wait_seconds: Some(1) }, Some(&key)).await;
     let claimed = match asked {

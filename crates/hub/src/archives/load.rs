@@ -1,6 +1,7 @@
 //! Everything a finished task leaves behind, if it may leave.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use domain::Timestamp;
 use domain::approvals::Approval;
@@ -84,10 +85,10 @@ async fn proofs(
     let mut proofs = Vec::with_capacity(record.len());
     for row in record {
         let id = row.seal_id.ok_or_else(damaged)?;
-        if !known.contains_key(&id) {
-            known.insert(id, seals::get(tx, chain, id).await?.ok_or_else(damaged)?);
-        }
-        let seal = known.get(&id).ok_or_else(damaged)?;
+        let seal = match known.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(seals::get(tx, chain, id).await?.ok_or_else(damaged)?),
+        };
         proofs.push(Proof::of(row.body, seal).ok_or_else(damaged)?);
     }
     Ok(proofs)

@@ -201,13 +201,16 @@ impl<'h> Things<'h> {
             }
             "$worker" | "$execution" | "$failed" => Box::pin(self.of_executions(name)).await,
             "$lock" | "$ticket" => self.of_locks(name).await,
-            "$archive" | "$archived" => {
-                let org = Box::pin(self.get("$org")).await;
-                let (archive, task) = rows::archive(&Backdoor::open(self.hub).await, &org).await;
-                if name == "$archive" { archive } else { task }
-            }
+            "$archive" | "$archived" => Box::pin(self.of_archives(name)).await,
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
+    }
+
+    /// An archive, or a task in one.
+    async fn of_archives(&mut self, name: &str) -> String {
+        let org = self.get("$org").await;
+        let (archive, task) = rows::archive(&Backdoor::open(self.hub).await, &org).await;
+        if name == "$archive" { archive } else { task }
     }
 
     /// A lock, or a place in line behind one.
