@@ -1,6 +1,6 @@
 //! Executions: attempts to apply what was approved, and to undo it, from their start to their end.
 //!
-//! [`crate::gate`] begins them; [`settle`] says what follows from a report, or from silence. `executor` is what differs
+//! [`crate::gate`] begins them; [`fn@settle`] says what follows from a report, or from silence. `executor` is what differs
 //! between the kinds of action.
 
 mod executor;
