@@ -11,6 +11,11 @@ use crate::world::{Column, DOORS, World};
 /// What leaves no row, with the reason.
 const UNRECORDED: &[(&str, &str)] = &[
     ("POST /api/v1/agents/{id}/heartbeat", "that it lives is no decision, and comes every few seconds"),
+    ("POST /api/v1/executions/{id}/heartbeat", "the same; when one is missed, what follows is on record"),
+    (
+        "POST /api/v1/executions/{id}/output",
+        "what an attempt writes is kept with it; how it ends is on record",
+    ),
     ("POST /api/v1/auth/device", "nobody has answered the program yet; whoever does is on record"),
     ("POST /api/v1/agents/{id}/resume", "it was not draining, so nothing changes"),
     ("POST /api/v1/tasks/{id}/join-review", "whoever was asked has a request already, so nothing changes"),
