@@ -205,9 +205,11 @@ impl Db {
     pub async fn close(&self) {
         let store = Arc::clone(&self.store);
         let closed = tokio::task::spawn_blocking(move || match &*store {
+            // The writer last and alone: of connections that are closed at the same time none may think itself the last
+            // one, which is the one that moves the log into the file and removes it.
             Store::Lite { writer, readers } => {
-                writer.close();
                 readers.close();
+                writer.close();
             }
             Store::Pg(pg) => pg.close(),
         });

@@ -137,3 +137,16 @@ impl Wal {
         Self { generation: header[12..24].to_vec(), commits: commits.count() }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_database_is_one_file() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    ground.db.close().await;
+    for round in 0..200 {
+        let db = Db::open_sqlite(&ground.file()).unwrap();
+        add(&db, &format!("{round:05}"), 1).await.unwrap();
+        db.close().await;
+        let log = ground.file().with_extension("db-wal");
+        assert!(!log.exists(), "in round {round} the log stayed behind");
+    }
+}
