@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use ed25519_dalek::VerifyingKey;
 use serde_json::{Value, json};
 
-use super::proofs::{key_value, seal_value, seals_of};
+use super::proofs::seals_of;
 use super::{Archive, Finished};
 use crate::accounts::Account;
 use crate::approvals::Approval;
 use crate::audit::seal::key_id;
+use crate::audit::written::{key_value, seal_value};
 use crate::canonical::{canonical_text, read_canonical};
 use crate::executions::{Execution, ExecutionResult, LockTaken, Outcome};
 use crate::grants::Grant;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ed25519_dalek::VerifyingKey;
 use serde_json::{Value, json};
 
 use crate::audit::merkle::{self, Hash};
-use crate::audit::seal::{Seal, key_id};
+use crate::audit::seal::Seal;
+use crate::audit::written::bytes;
 
 /// A row and the way from it up to a signed root.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,49 +60,4 @@ impl Proof {
 /// Each seal of the proofs once, by number.
 pub(super) fn seals_of(proofs: &[Proof]) -> BTreeMap<u64, &Seal> {
     proofs.iter().map(|proof| (proof.seal.number, &proof.seal)).collect()
-}
-
-pub(super) fn seal_value(seal: &Seal) -> Value {
-    json!({
-        "id": seal.id.to_string(),
-        "number": seal.number,
-        "count": seal.count,
-        "previous": hex::encode(seal.previous),
-        "root": hex::encode(seal.root),
-        "hash": hex::encode(seal.hash),
-        "signature": hex::encode(seal.signature),
-        "key_id": seal.key_id,
-        "sealed_at": seal.sealed_at.to_string(),
-    })
-}
-
-/// Reads a seal of this chain.
-pub(super) fn seal(value: &Value, chain: crate::audit::Chain) -> Option<Seal> {
-    Some(Seal {
-        id: value["id"].as_str()?.parse().ok()?,
-        chain,
-        number: value["number"].as_u64()?,
-        count: value["count"].as_u64()?,
-        previous: bytes(&value["previous"])?,
-        root: bytes(&value["root"])?,
-        hash: bytes(&value["hash"])?,
-        signature: bytes(&value["signature"])?,
-        key_id: value["key_id"].as_str()?.to_owned(),
-        sealed_at: value["sealed_at"].as_str()?.parse().ok()?,
-        leaves: Vec::new(),
-    })
-}
-
-pub(super) fn key_value(key: &VerifyingKey) -> Value {
-    json!({"key_id": key_id(key), "public_key": hex::encode(key.as_bytes())})
-}
-
-pub(super) fn key(value: &Value) -> Option<VerifyingKey> {
-    VerifyingKey::from_bytes(&bytes(&value["public_key"])?).ok()
-}
-
-fn bytes<const N: usize>(field: &Value) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    hex::decode_to_slice(field.as_str()?, &mut bytes).ok()?;
-    Some(bytes)
 }

@@ -9,9 +9,9 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use serde_json::Value;
 
 use super::line::LINE_VERSION;
-use super::proofs::{self, Proof};
+use super::proofs::Proof;
 use crate::audit::seal::{Seal, key_id};
-use crate::audit::{AuditEntry, Chain};
+use crate::audit::{AuditEntry, Chain, written};
 use crate::canonical::{Sha256Hash, canonical_text, read_canonical};
 
 /// What is wrong with a line, in words for a person who has to act on it.
@@ -118,7 +118,7 @@ impl<'a> Read<'a> {
     fn of(line: &'a Value) -> Option<Self> {
         let is_ours = line["kind"] == "task" && line["v"] == LINE_VERSION;
         let chain: Chain = line["organization_id"].as_str().filter(|_| is_ours)?.parse().ok()?;
-        let seals = line["seals"].as_array()?.iter().map(|seal| proofs::seal(seal, chain));
+        let seals = line["seals"].as_array()?.iter().map(|seal| written::seal(seal, chain, Vec::new()));
         let seals: Vec<Seal> = seals.collect::<Option<_>>()?;
         let seals: BTreeMap<u64, Seal> = seals.into_iter().map(|seal| (seal.number, seal)).collect();
         let proofs = line["proofs"].as_array()?.iter().map(|proof| Proof::from_value(proof, &seals));
@@ -127,7 +127,7 @@ impl<'a> Read<'a> {
             chain,
             task_id: line["task"]["id"].as_str()?,
             proofs: proofs.collect::<Option<_>>()?,
-            keys: line["keys"].as_array()?.iter().map(proofs::key).collect::<Option<_>>()?,
+            keys: line["keys"].as_array()?.iter().map(written::key).collect::<Option<_>>()?,
             seals,
         })
     }

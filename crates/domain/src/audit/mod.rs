@@ -15,6 +15,7 @@ pub mod seal;
 #[cfg(test)]
 mod testing;
 pub mod verify;
+pub(crate) mod written;
 
 pub use columns::RowColumns;
 pub use entry::{AuditEntry, Chain, NotAChain};

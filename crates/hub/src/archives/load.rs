@@ -18,6 +18,7 @@ use records::{
 use uuid::Uuid;
 
 use crate::HubError;
+use crate::audit::not_what_was_sealed;
 
 /// One more than there may be is enough to know that there are too many.
 const READ_MAX: i64 = ROWS_PER_TASK_MAX as i64 + 1;
@@ -78,18 +79,16 @@ async fn proofs(
     record: Vec<About>,
     known: &mut Seals,
 ) -> Result<Vec<Proof>, HubError> {
-    let damaged = || records::Error::BadRow {
-        column: "audit_logs.body",
-        reason: "is not what was sealed; run `countersign audit verify`".into(),
-    };
     let mut proofs = Vec::with_capacity(record.len());
     for row in record {
-        let id = row.seal_id.ok_or_else(damaged)?;
+        let id = row.seal_id.ok_or_else(not_what_was_sealed)?;
         let seal = match known.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(seals::get(tx, chain, id).await?.ok_or_else(damaged)?),
+            Entry::Vacant(unknown) => {
+                unknown.insert(seals::get(tx, chain, id).await?.ok_or_else(not_what_was_sealed)?)
+            }
         };
-        proofs.push(Proof::of(row.body, seal).ok_or_else(damaged)?);
+        proofs.push(Proof::of(row.body, seal).ok_or_else(not_what_was_sealed)?);
     }
     Ok(proofs)
 }

@@ -7,6 +7,7 @@ use records::audit::rows::{self, Filter, Listed};
 use records::audit::seals;
 use uuid::Uuid;
 
+use crate::audit::not_what_was_sealed;
 use crate::{Caller, Hub, HubError};
 
 /// A row with its seal.
@@ -87,11 +88,7 @@ pub async fn prove(hub: &Hub, caller: &Caller, id: Uuid) -> Result<Proof, HubErr
     let seal_id = row.seal_id.ok_or_else(not_yet)?;
     let chain = Chain::Organization(org);
     let seal = seals::seal(&hub.records, chain, seal_id).await?.ok_or_else(not_yet)?;
-    let changed = records::Error::BadRow {
-        column: "audit_logs.body",
-        reason: "is not what was sealed; run `countersign audit verify`".into(),
-    };
-    let (index, path) = seal.prove(&row.body).ok_or(changed)?;
+    let (index, path) = seal.prove(&row.body).ok_or_else(not_what_was_sealed)?;
     let key = hub.config.keys.public_key(&seal.key_id);
     let public_key = key.ok_or(HubError::NotFound("key for this seal"))?.to_bytes();
     Ok(Proof { leaf: merkle::leaf(&row.body), body: row.body, index, path, seal, public_key })

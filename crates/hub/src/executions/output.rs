@@ -56,17 +56,17 @@ async fn append_unit(tx: &mut Tx, act: &Act<Input>) -> Result<u64, HubError> {
     if offset.is_some_and(|offset| offset != size) {
         return Err(HubError::Conflict(format!("the output has {size} bytes; nothing was appended")));
     }
-    let written = written(tx, act, &execution, text).await?;
+    let written = written(tx, act, &execution, ("/text", text)).await?;
     executions::update(tx, &written).await?;
     Ok(unsigned(written.output_size))
 }
 
-/// The attempt with this appended to its output; the unit writes it.
+/// The attempt with what came in this field appended to its output; the unit writes it.
 pub(super) async fn written<T>(
     tx: &mut Tx,
     act: &Act<T>,
     execution: &Execution,
-    text: &str,
+    (field, text): (&str, &str),
 ) -> Result<Execution, HubError> {
     if text.is_empty() {
         return Ok(execution.clone());
@@ -74,7 +74,7 @@ pub(super) async fn written<T>(
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
     if execution.output_size.saturating_add(size) > OUTPUT_BYTES_MAX {
         let detail = format!("an attempt may have at most {OUTPUT_BYTES_MAX} bytes of output");
-        return Err(HubError::field("/text", detail));
+        return Err(HubError::field(field, detail));
     }
     let found = match execution.output_id {
         Some(id) => rows::get_locked(tx, act.org(), id).await?,

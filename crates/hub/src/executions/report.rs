@@ -74,7 +74,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Execution, HubError> {
     let (task, mut execution, agent) = reported(tx, act, act.input.id).await?;
     execution.require_running().map_err(over)?;
     if let Some(text) = &act.input.output {
-        execution = written(tx, act, &execution, text).await?;
+        execution = written(tx, act, &execution, ("/output", text)).await?;
     }
     note_alive(tx, act, &agent).await?;
     write(tx, act, (&task, &execution), &act.input.report).await

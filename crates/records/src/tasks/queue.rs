@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::value::Value;
 use crate::{Result, Tx, args, row, statement};
 
+// What another agent has to apply is left out here so that it need not be looked at one by one; the rule decides again.
 statement!(
     QUEUE: Task = "SELECT t.id, t.org_id, t.project_id, t.author_id, t.slug, t.path, t.state, t.status, \
                    t.revision, t.content_hash, t.version, t.task_type, t.priority, t.assignee, t.due_at, \

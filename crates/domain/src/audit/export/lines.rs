@@ -7,8 +7,9 @@ use crate::Timestamp;
 use crate::audit::columns::RowColumns;
 use crate::audit::entry::Chain;
 use crate::audit::merkle::Hash;
-use crate::audit::seal::{Seal, key_id};
+use crate::audit::seal::Seal;
 use crate::audit::verify::VerifyRow;
+use crate::audit::written::{self, bytes, key, key_value, seal_value};
 use crate::canonical::canonical_text;
 
 const FORMAT_VERSION: u64 = 1;
@@ -61,19 +62,16 @@ impl Line {
 }
 
 pub(super) fn header_text(header: &Header) -> String {
-    let key =
-        |key: &VerifyingKey| json!({ "key_id": key_id(key), "public_key": hex::encode(key.as_bytes()) });
     canonical_text(&json!({
         "kind": "header",
         "v": FORMAT_VERSION,
         "chain": header.chain.to_string(),
         "exported_at": header.exported_at.to_string(),
-        "keys": header.keys.iter().map(key).collect::<Vec<_>>(),
+        "keys": header.keys.iter().map(key_value).collect::<Vec<_>>(),
     }))
 }
 
 fn header(fields: &Value) -> Option<Header> {
-    let key = |key: &Value| VerifyingKey::from_bytes(&bytes(&key["public_key"])?).ok();
     Some(Header {
         chain: fields["chain"].as_str()?.parse().ok()?,
         exported_at: fields["exported_at"].as_str()?.parse().ok()?,
@@ -82,36 +80,17 @@ fn header(fields: &Value) -> Option<Header> {
 }
 
 pub(super) fn seal_text(seal: &Seal) -> String {
-    canonical_text(&json!({
-        "kind": "seal",
-        "id": seal.id.to_string(),
-        "chain": seal.chain.to_string(),
-        "number": seal.number,
-        "count": seal.count,
-        "previous": hex::encode(seal.previous),
-        "root": hex::encode(seal.root),
-        "hash": hex::encode(seal.hash),
-        "signature": hex::encode(seal.signature),
-        "key_id": seal.key_id,
-        "sealed_at": seal.sealed_at.to_string(),
-        "leaves": seal.leaves.iter().map(hex::encode).collect::<Vec<_>>(),
-    }))
+    let mut fields = seal_value(seal);
+    fields["kind"] = "seal".into();
+    fields["chain"] = seal.chain.to_string().into();
+    fields["leaves"] = seal.leaves.iter().map(hex::encode).collect();
+    canonical_text(&fields)
 }
 
 fn seal(fields: &Value) -> Option<Seal> {
-    Some(Seal {
-        id: fields["id"].as_str()?.parse().ok()?,
-        chain: fields["chain"].as_str()?.parse().ok()?,
-        number: fields["number"].as_u64()?,
-        count: fields["count"].as_u64()?,
-        previous: bytes(&fields["previous"])?,
-        root: bytes(&fields["root"])?,
-        hash: bytes(&fields["hash"])?,
-        signature: bytes(&fields["signature"])?,
-        key_id: fields["key_id"].as_str()?.to_owned(),
-        sealed_at: fields["sealed_at"].as_str()?.parse().ok()?,
-        leaves: fields["leaves"].as_array()?.iter().map(bytes).collect::<Option<_>>()?,
-    })
+    let chain = fields["chain"].as_str()?.parse().ok()?;
+    let leaves = fields["leaves"].as_array()?.iter().map(bytes).collect::<Option<_>>()?;
+    written::seal(fields, chain, leaves)
 }
 
 pub(super) fn row_text(row: &VerifyRow, seal: Option<u64>) -> String {
@@ -150,10 +129,4 @@ fn end(fields: &Value) -> Option<End> {
         head: bytes(&fields["head"]),
         sha256: bytes(&fields["sha256"])?,
     })
-}
-
-fn bytes<const N: usize>(field: &Value) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    hex::decode_to_slice(field.as_str()?, &mut bytes).ok()?;
-    Some(bytes)
 }

@@ -137,6 +137,8 @@ async fn an_attempt_has_so_much_output_and_no_more() {
         }
         let more = stage.says(&hub, &claimed, "output", json!({"text": "x"}));
         assert_eq!(pointers(&refused(more, 422, "VALIDATION_FAILED").await), ["/text"]);
+        let last = stage.says(&hub, &claimed, "complete", json!({"output": "x"}));
+        assert_eq!(pointers(&refused(last, 422, "VALIDATION_FAILED").await), ["/output"]);
         expect(stage.says(&hub, &claimed, "complete", json!({})), 200).await;
     })
     .await;
