@@ -63,6 +63,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "archive",
         text: include_str!("../../migrations/0008_archive.sql"),
     },
+    Migration {
+        number: 9,
+        release: 1,
+        name: "sparse_indexes",
+        text: include_str!("../../migrations/0009_sparse_indexes.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \
