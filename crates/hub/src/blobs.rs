@@ -73,3 +73,14 @@ pub async fn read(
     let start = usize::try_from(offset % CHUNK).unwrap_or(0);
     Ok(chunk.get(start..).unwrap_or_default().to_vec())
 }
+
+/// All bytes of a blob.
+pub async fn whole(tx: &mut Tx, org: Id<Organization>, id: Id<Blob>) -> Result<Vec<u8>, HubError> {
+    let blob = blobs::get(tx, org, id).await?.ok_or(HubError::NotFound("blob"))?;
+    let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0));
+    for number in 0..(blob.size + CHUNK - 1) / CHUNK {
+        let chunk = blobs::chunk(tx, &blob, number).await?;
+        bytes.extend(chunk.ok_or(records::Error::Misbehaved("a chunk of a blob is missing"))?);
+    }
+    Ok(bytes)
+}

@@ -45,13 +45,39 @@ impl Finished {
             "reviews": each(&self.reviews, review),
             "approvals": each(&self.approvals, approval),
             "grants": each(&self.grants, grant),
-            "executions": each(&self.executions, execution),
+            "executions": self.executions.iter().map(|tried| self.execution(tried)).collect::<Value>(),
             "proofs": each(&self.proofs, super::Proof::to_value),
             "seals": seals,
             "keys": keys,
         }));
         line.push('\n');
         line
+    }
+
+    /// With all that it wrote: nobody could find that any more when the task is gone.
+    fn execution(&self, execution: &Execution) -> Value {
+        let output = self.outputs.get(&execution.id).map_or("", String::as_str);
+        json!({
+            "id": execution.id.to_string(),
+            "grant_id": execution.grant_id.to_string(),
+            "purpose": execution.purpose.as_str(),
+            "attempt": execution.attempt,
+            "agent_id": execution.agent_id.to_string(),
+            "result": execution.result.map(ExecutionResult::as_str),
+            "outcome": execution.outcome.map(Outcome::as_str),
+            "rollback": execution.rollback.as_str(),
+            "error": execution.error,
+            "error_details": execution.error_details,
+            "locks": each(&execution.locks, lock),
+            "last_heartbeat": execution.last_heartbeat.to_string(),
+            "lease_until": execution.lease_until.to_string(),
+            "deadline_at": execution.deadline_at.to_string(),
+            "output": output,
+            "output_size": execution.output_size,
+            "ended_at": time(execution.ended_at),
+            "created_at": execution.created_at.to_string(),
+            "updated_at": execution.updated_at.to_string(),
+        })
     }
 }
 
@@ -195,32 +221,6 @@ fn grant(grant: &Grant) -> Value {
         "voided_at": time(grant.voided_at),
         "created_at": grant.created_at.to_string(),
         "updated_at": grant.updated_at.to_string(),
-    })
-}
-
-/// What it wrote stays where it is (`output_id`); the line has the end of it.
-fn execution(execution: &Execution) -> Value {
-    json!({
-        "id": execution.id.to_string(),
-        "grant_id": execution.grant_id.to_string(),
-        "purpose": execution.purpose.as_str(),
-        "attempt": execution.attempt,
-        "agent_id": execution.agent_id.to_string(),
-        "result": execution.result.map(ExecutionResult::as_str),
-        "outcome": execution.outcome.map(Outcome::as_str),
-        "rollback": execution.rollback.as_str(),
-        "error": execution.error,
-        "error_details": execution.error_details,
-        "locks": each(&execution.locks, lock),
-        "last_heartbeat": execution.last_heartbeat.to_string(),
-        "lease_until": execution.lease_until.to_string(),
-        "deadline_at": execution.deadline_at.to_string(),
-        "output_id": id(execution.output_id),
-        "output_size": execution.output_size,
-        "output_tail": execution.output_tail,
-        "ended_at": time(execution.ended_at),
-        "created_at": execution.created_at.to_string(),
-        "updated_at": execution.updated_at.to_string(),
     })
 }
 

@@ -10,6 +10,8 @@ mod proofs;
 mod tests;
 pub mod verify;
 
+use std::collections::BTreeMap;
+
 use crate::approvals::Approval;
 use crate::blobs::Blob;
 use crate::canonical::Sha256Hash;
@@ -29,6 +31,8 @@ pub const ARCHIVE_TASKS_MAX: usize = 50;
 pub const ARCHIVE_BYTES_FULL: usize = 4 * 1024 * 1024;
 /// Of each kind of row a task may have this many; one that has more stays where it is.
 pub const ROWS_PER_TASK_MAX: usize = 2_000;
+/// What a task's attempts wrote may have this many bytes; one with more stays where it is.
+pub const OUTPUT_BYTES_ARCHIVED_MAX: i64 = 32 * 1024 * 1024;
 
 /// Finished tasks that left together. It never changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,6 +89,8 @@ pub struct Surroundings {
     pub is_sealed: bool,
     /// The most rows it has of one kind.
     pub rows_max: usize,
+    /// How much its attempts wrote.
+    pub output_bytes: i64,
 }
 
 /// Why a task stays where it is.
@@ -106,7 +112,9 @@ pub enum Stays {
     #[error("its record is not sealed yet")]
     Unsealed,
     /// One unit would have too much to do.
-    #[error("it has more than {ROWS_PER_TASK_MAX} rows of one kind")]
+    #[error(
+        "it has more than {ROWS_PER_TASK_MAX} rows of one kind, or {OUTPUT_BYTES_ARCHIVED_MAX} bytes of output"
+    )]
     TooLarge,
 }
 
@@ -125,7 +133,7 @@ pub fn may_leave(task: &Task, around: &Surroundings, cutoff: Timestamp) -> Resul
     if around.is_running {
         return Err(Stays::Running);
     }
-    if around.rows_max > ROWS_PER_TASK_MAX {
+    if around.rows_max > ROWS_PER_TASK_MAX || around.output_bytes > OUTPUT_BYTES_ARCHIVED_MAX {
         return Err(Stays::TooLarge);
     }
     if around.is_sealed { Ok(()) } else { Err(Stays::Unsealed) }
@@ -150,6 +158,8 @@ pub struct Finished {
     pub grants: Vec<Grant>,
     /// What was tried.
     pub executions: Vec<Execution>,
+    /// What each of them wrote, if it wrote anything.
+    pub outputs: BTreeMap<Id<Execution>, String>,
     /// What is on record about it, the first first, each with its proof.
     pub proofs: Vec<Proof>,
 }

@@ -11,8 +11,13 @@ use crate::subject::Subject;
 use crate::tasks::{Provenance, TaskStatus};
 
 const CUTOFF: Timestamp = Timestamp::from_micros(1_000);
-const FREE: Surroundings =
-    Surroundings { is_needed: false, is_running: false, is_sealed: true, rows_max: ROWS_PER_TASK_MAX };
+const FREE: Surroundings = Surroundings {
+    is_needed: false,
+    is_running: false,
+    is_sealed: true,
+    rows_max: ROWS_PER_TASK_MAX,
+    output_bytes: OUTPUT_BYTES_ARCHIVED_MAX,
+};
 
 fn ended(state: TaskState, ended_at: i64) -> Task {
     let task = case(Vec::new(), &[]).task;
@@ -39,6 +44,7 @@ fn each_reason_to_stay_is_enough() {
         (Surroundings { is_running: true, ..FREE }, Stays::Running),
         (Surroundings { is_sealed: false, ..FREE }, Stays::Unsealed),
         (Surroundings { rows_max: ROWS_PER_TASK_MAX + 1, ..FREE }, Stays::TooLarge),
+        (Surroundings { output_bytes: OUTPUT_BYTES_ARCHIVED_MAX + 1, ..FREE }, Stays::TooLarge),
     ] {
         assert_eq!(may_leave(&task, &around, CUTOFF), Err(stays));
     }
@@ -105,6 +111,7 @@ fn rejected() -> Finished {
         approvals: vec![seat.approval],
         grants: Vec::new(),
         executions: Vec::new(),
+        outputs: BTreeMap::new(),
         proofs: proofs.map(|(body, seal)| Proof::of(body, seal).unwrap()).collect(),
         task,
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use domain::Timestamp;
 use domain::approvals::Approval;
 use domain::archives::{Finished, Proof, ROWS_PER_TASK_MAX, Stays, Surroundings, may_leave};
 use domain::audit::{Chain, Seal};
 use domain::executions::{Execution, Phase};
 use domain::tasks::Task;
+use domain::{Id, Timestamp};
 use records::approvals::Filter;
 use records::audit::rows::{self, About};
 use records::audit::seals;
@@ -17,8 +17,8 @@ use records::{
 };
 use uuid::Uuid;
 
-use crate::HubError;
 use crate::audit::not_what_was_sealed;
+use crate::{HubError, blobs};
 
 /// One more than there may be is enough to know that there are too many.
 const READ_MAX: i64 = ROWS_PER_TASK_MAX as i64 + 1;
@@ -48,6 +48,7 @@ pub(super) async fn finished(
         is_running: executions.iter().any(|execution| execution.phase() != Phase::Ended),
         is_sealed: record.iter().all(|row| row.seal_id.is_some()),
         rows_max: lengths.into_iter().max().unwrap_or(0),
+        output_bytes: executions.iter().map(|execution| execution.output_size).sum(),
     };
     if let Err(stays) = may_leave(&task, &around, cutoff) {
         return Ok(Err(stays));
@@ -60,10 +61,24 @@ pub(super) async fn finished(
         reviews: reviews::of_task(tx, org, task.id, READ_MAX).await?,
         approvals,
         grants: grants::of_task(tx, org, task.id, READ_MAX).await?,
+        outputs: outputs(tx, &executions).await?,
         executions,
         proofs: proofs(tx, Chain::Organization(org), record, known).await?,
         task,
     }))
+}
+
+/// All that its attempts wrote.
+async fn outputs(tx: &mut Tx, executions: &[Execution]) -> Result<BTreeMap<Id<Execution>, String>, HubError> {
+    let mut outputs = BTreeMap::new();
+    for execution in executions {
+        let Some(blob) = execution.output_id else { continue };
+        let bytes = blobs::whole(tx, execution.org_id, blob).await?;
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|_| records::Error::Misbehaved("an output that is not text"))?;
+        outputs.insert(execution.id, text);
+    }
+    Ok(outputs)
 }
 
 /// What the audit trail calls the task and its parts.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use domain::archives::{ARCHIVE_BYTES_FULL, ARCHIVE_TASKS_MAX, Archive, ArchivedTask, Finished, Stays};
 use domain::blobs::fits;
 use domain::canonical::Sha256Hash;
+use domain::executions::Execution;
 use domain::organizations::Organization;
 use domain::subject::Subject;
 use domain::tasks::Task;
@@ -97,7 +98,10 @@ async fn unit(tx: &mut Tx, batch: &Batch) -> Result<Moved, HubError> {
     }
     let text: String = leaving.iter().map(|(_, line)| line.as_str()).collect();
     let quota = batch.hub.config.blob_quota_bytes;
-    let used = records::blobs::used(tx, batch.org).await?;
+    // What the attempts wrote is in the lines now, and leaves its own place.
+    let outputs: Vec<&Execution> = leaving.iter().flat_map(|(finished, _)| &finished.executions).collect();
+    let freed: i64 = outputs.iter().map(|execution| execution.output_size).sum();
+    let used = records::blobs::used(tx, batch.org).await? - freed;
     let unsigned = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
     if !fits(unsigned(used), text.len() as u64, unsigned(quota)) {
         // Nothing but the news is written: what cannot be kept there is kept here.
@@ -105,6 +109,9 @@ async fn unit(tx: &mut Tx, batch: &Batch) -> Result<Moved, HubError> {
         let organization = Subject::new("organization", batch.org);
         act::announce(tx, &act, "archive:stalled", organization, payload).await?;
         return Ok(Moved::NoRoom { bytes: text.len() });
+    }
+    for blob in outputs.iter().filter_map(|execution| execution.output_id) {
+        records::blobs::delete(tx, batch.org, blob).await?;
     }
     let archive = keep(tx, &act, batch, (&leaving, &text)).await?;
     let mut line_offset = 0;

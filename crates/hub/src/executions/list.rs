@@ -4,9 +4,10 @@ use domain::executions::Execution;
 use domain::permissions::Capability;
 use domain::tasks::Task;
 use domain::{Id, Timestamp};
-use records::{executions, tasks};
+use records::executions;
 
 use super::MISSING;
+use crate::tasks::known;
 use crate::{Caller, Hub, HubError};
 
 /// One execution.
@@ -30,7 +31,7 @@ pub async fn list(
     hub.records
         .read(input, |tx, &(org, task, after, limit)| {
             Box::pin(async move {
-                tasks::get(tx, org, task).await?.ok_or(HubError::NotFound("task"))?;
+                known(tx, org, task).await?;
                 Ok(executions::list(tx, (org, task), after, limit).await?)
             })
         })

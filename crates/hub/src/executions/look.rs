@@ -13,7 +13,7 @@ use records::{Tx, agents, executions, resource_claims, task_dependencies, tasks}
 
 use super::{NotBegun, not_admitted};
 use crate::agents::{admitted, require_active};
-use crate::tasks::{current_config, current_revision};
+use crate::tasks::{current_config, current_revision, known};
 use crate::{Caller, Hub, HubError};
 
 /// Something an agent may begin.
@@ -42,7 +42,7 @@ pub(super) async fn at_task(hub: &Hub, agent: &Agent, id: Id<Task>) -> Result<Pr
 }
 
 async fn one(tx: &mut Tx, agent: &Agent, id: Id<Task>, now: Timestamp) -> Result<Prospect, HubError> {
-    let task = tasks::get(tx, agent.org_id, id).await?.ok_or(HubError::NotFound("task"))?;
+    let task = known(tx, agent.org_id, id).await?;
     let purpose = match task.state {
         TaskState::Approved => Purpose::Apply,
         TaskState::Failed if is_undone(tx, &task).await? => Purpose::Rollback,

@@ -8,15 +8,21 @@ use testkit::on_each_engine;
 use super::{RETENTION, after, lines, rejected};
 use crate::backdoor::Backdoor;
 use crate::executions::{config, says, stage, with};
-use crate::support::expect;
+use crate::support::{expect, on_each_engine_with, refused};
 
 #[tokio::test]
 async fn a_task_that_an_agent_is_to_work_on_waits() {
-    on_each_engine(async |hub| {
+    // Room for what was written, or for the archive that has it in it, not for both.
+    let little = |setup: &mut testkit::Setup| setup.blob_quota_bytes = 700_000;
+    on_each_engine_with(little, async |hub| {
         let stage = stage(&hub).await;
         let task = stage.approved(&hub, with(config("db"), json!({"rollback_strategy": "manual"}))).await;
         let claimed = expect(stage.claim(&hub, &task), 200).await.json();
-        expect(stage.says(&hub, &claimed, "output", json!({"text": "half of it"})), 200).await;
+        // Longer than a chunk, and than the end of it that the execution shows.
+        let output = "half of \u{e9}t\n".repeat(40_000);
+        for part in [&output[..160_000], &output[160_000..320_000], &output[320_000..]] {
+            expect(stage.says(&hub, &claimed, "output", json!({"text": part})), 200).await;
+        }
         expect(stage.says(&hub, &claimed, "fail", json!({"error": "it broke"})), 200).await;
         let undo = says(&hub, &stage.author, &claimed, "rollback", json!({"reason": "it broke more"}));
         expect(undo, 202).await;
@@ -31,11 +37,13 @@ async fn a_task_that_an_agent_is_to_work_on_waits() {
         after(&hub, RETENTION).await;
         let line = lines(&hub, &hub.admin_key).await.remove(0);
         assert_eq!(line["executions"][0]["id"], claimed["execution_id"]);
-        assert_eq!(line["executions"][0]["output_tail"], "half of it");
+        assert_eq!(line["executions"][0]["output"], output);
+        assert_eq!(backdoor.count("blobs WHERE kind = 'output'").await, 0, "it is nowhere else");
         assert_eq!(line["executions"][1]["purpose"], "rollback");
         assert_eq!(line["grants"][0]["basis"], "quorum");
         assert_eq!(backdoor.count(history).await, 1, "what risk remembers stays");
         every_column_is_in(&backdoor, &line).await;
+        refused(stage.claim(&hub, &task), 410, "TASK_ARCHIVED").await;
     })
     .await;
 }
@@ -48,6 +56,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("queue_due", "made of due_at"),
     ("risk_score", "said within the risk"),
     ("metadata", "of a part: nothing is ever written into it"),
+    ("output_id", "what was there is in the line"),
+    ("output_tail", "the end of what is in the line"),
     ("updated_at", "of what never changes: that of its making"),
 ];
 

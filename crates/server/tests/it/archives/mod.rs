@@ -140,6 +140,7 @@ async fn whoever_asks_for_an_archived_task_is_told_where_it_is() {
             ("GET", "/comments", None),
             ("GET", "/approvals", None),
             ("GET", "/audit", None),
+            ("GET", "/executions", None),
             ("PATCH", "", Some(json!({"slug": "x"}))),
             ("DELETE", "", None),
             ("POST", "/submit", Some(json!({}))),
