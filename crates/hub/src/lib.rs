@@ -18,6 +18,7 @@ pub mod error;
 pub mod etag;
 pub mod events;
 pub mod executions;
+pub mod faults;
 pub mod health;
 pub mod idempotency;
 pub mod identity;

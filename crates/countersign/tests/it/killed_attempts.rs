@@ -9,12 +9,9 @@ use serde_json::json;
 use testkit::scaled;
 use tokio::task::JoinSet;
 use uuid::Uuid;
-use wire::{
-    AppendOutput, ClaimedTask, CompleteExecution, CreateAgent, CreateApiKey, CreateTask, FailExecution,
-    NextTask,
-};
+use wire::{AppendOutput, ClaimedTask, CompleteExecution, FailExecution, NextTask};
 
-use crate::support::{Home, Kind, Served, chance, until};
+use crate::support::{Crew, Hired, Home, Kind, Served, assert_attempts_are_whole, chance, touching, until};
 
 const ROUNDS: usize = 20;
 const WORKERS: usize = 6;
@@ -76,28 +73,9 @@ async fn survives(home: &Home) {
 
 /// An author whose tasks pass by themselves, and agents.
 async fn hired(home: &Home, served: &Served) -> (String, Vec<Worker>) {
-    let admin = served.admin();
-    let on = json!({"feature:auto_approve_low_risk": "enabled"});
-    admin.patch_settings(&serde_json::from_value(on).unwrap()).await.unwrap();
-    let pass = json!({"name": "pass", "required_roles": ["reviewer", "admin"], "auto_approve_if": {
-        "risk_below": 100, "author_has_role": ["author"], "resources_in_scope": ["db:*"]}});
-    admin.create_policy(&serde_json::from_value(pass).unwrap()).await.unwrap();
-    let email = "ann@example.org";
-    home.as_admin(served, &["account", "create", email, "--name", "Ann", "--role", "author"]).done();
-    let author =
-        home.as_admin(served, &["key", "mint", "first", "--account", email]).done().trim().to_owned();
-    let client = served.client(&author);
-    let mut workers = Vec::new();
-    for number in 0..WORKERS {
-        let agent = json!({"name": format!("worker {number}"), "max_tasks": 3});
-        let agent: CreateAgent = serde_json::from_value(agent).unwrap();
-        let agent = client.create_agent(&agent).await.unwrap().id;
-        let key = CreateApiKey { account_id: Some(agent), name: "its".into(), ..CreateApiKey::default() };
-        let key = client.create_api_key(&key).await.unwrap().key.unwrap();
-        testkit::watch::secret(&key);
-        workers.push(Worker { agent, key, asked: Arc::default() });
-    }
-    (author, workers)
+    let crew = Crew::hire(home, served, WORKERS, 3).await;
+    let worker = |Hired { id, key }| Worker { agent: id, key, asked: Arc::default() };
+    (crew.author, crew.agents.into_iter().map(worker).collect())
 }
 
 /// Many propose and apply at once, until the hub is killed.
@@ -119,9 +97,8 @@ async fn killed_at_work(served: &mut Served, (author, workers): (&str, &[Worker]
 
 async fn proposed(author: &Client, number: usize) -> Option<()> {
     let thing = chance(THINGS);
-    let config = json!({"type": "t", "description": format!("by {number}"), "rollback_strategy": "automatic",
-        "resources": [{"type": "db", "id": format!("thing-{thing}")}]});
-    let task = CreateTask { config, submit: Some(true), ..CreateTask::default() };
+    let more = json!({"description": format!("by {number}"), "rollback_strategy": "automatic"});
+    let task = touching(&[format!("thing-{thing}")], more);
     match author.create_task(&task).await {
         Ok(_) => Some(()),
         // Too many wait already: the agents are slower.
@@ -202,54 +179,13 @@ async fn go_on(served: &Served, workers: &[Worker], told: &Shared) {
     }
 }
 
-/// What would be half an attempt, or one too many.
-const HALVES: &[(&str, &str)] = &[
-    (
-        "SELECT CAST(id AS TEXT) FROM tasks WHERE state = 'APPLYING' EXCEPT SELECT CAST(task_id AS TEXT) FROM \
-         executions WHERE ended_at IS NULL AND purpose = 'apply'",
-        "APPLYING without an attempt",
-    ),
-    (
-        "SELECT CAST(task_id AS TEXT) FROM executions WHERE ended_at IS NULL AND purpose = 'apply' EXCEPT \
-         SELECT CAST(id AS TEXT) FROM tasks WHERE state = 'APPLYING'",
-        "an attempt of a task that is not APPLYING",
-    ),
-    (
-        "SELECT CAST(task_id AS TEXT) FROM executions WHERE purpose = 'apply' GROUP BY task_id HAVING count(*) > 1",
-        "a task that began twice",
-    ),
-    (
-        "SELECT CAST(id AS TEXT) FROM grants WHERE attempts_started <> (SELECT count(*) FROM executions WHERE \
-         executions.grant_id = grants.id)",
-        "an attempt that was not taken from its Grant",
-    ),
-    (
-        "SELECT CAST(exclusive_by AS TEXT) FROM resource_claims WHERE exclusive_by IS NOT NULL EXCEPT \
-         SELECT CAST(id AS TEXT) FROM executions WHERE ended_at IS NULL",
-        "a claim of an attempt that has ended",
-    ),
-    (
-        "SELECT CAST(id AS TEXT) FROM executions WHERE ended_at IS NULL EXCEPT \
-         SELECT CAST(exclusive_by AS TEXT) FROM resource_claims WHERE exclusive_by IS NOT NULL",
-        "an attempt without its claim",
-    ),
-    (
-        "SELECT CAST(task_id AS TEXT) FROM executions EXCEPT SELECT subject_id FROM audit_logs WHERE \
-         action = 'task:applying'",
-        "an attempt that is not on record",
-    ),
-    (
-        "SELECT CAST(task_id AS TEXT) FROM executions WHERE ended_at IS NOT NULL EXCEPT SELECT subject_id FROM \
-         audit_logs WHERE action IN ('task:completed', 'task:failed')",
-        "an end that is not on record",
-    ),
-];
+/// Nothing here is tried again.
+const TWICE: &str = "SELECT CAST(task_id AS TEXT) FROM executions WHERE purpose = 'apply' GROUP BY task_id HAVING count(*) > 1";
 
 async fn assert_whole(home: &Home, told: &Shared) {
-    for (rows, meaning) in HALVES {
-        let found = home.sql(rows).await;
-        assert!(found.is_empty(), "{meaning}: {found:?}");
-    }
+    assert_attempts_are_whole(home).await;
+    let twice = home.sql(TWICE).await;
+    assert!(twice.is_empty(), "tasks that began twice: {twice:?}");
     let all = home.sql("SELECT CAST(id AS TEXT) FROM executions").await;
     let ended = home.sql("SELECT CAST(id AS TEXT) FROM executions WHERE ended_at IS NOT NULL").await;
     let is_in = |rows: &[Vec<String>], id: &Uuid| rows.iter().any(|row| row[0] == id.to_string());

@@ -1,7 +1,7 @@
 //! The program as people run it: the binary itself, its files, its signals, its exit codes.
 //!
 //! `support` starts it and ties it to the test's life. Each other module is one promise: what survives a crash
-//! (`killed`, `outage`, `disk_full`), when it refuses to start (`refuses_*`), how it begins and ends (`first_start`,
+//! (`killed`, `faults`, `chaos`, `outage`, `disk_full`), when it refuses to start (`refuses_*`), how it begins and ends (`first_start`,
 //! `shutdown`), what the commands say (`commands`, `follow`, `help`), who gets in (`logins`), what can be proven (`audit_*`), what can be
 //! brought back (`backup`), and what must never be seen (`secrets`).
 //!
@@ -19,8 +19,10 @@ mod archives;
 mod audit_export;
 mod audit_tampered;
 mod backup;
+mod chaos;
 mod commands;
 mod disk_full;
+mod faults;
 mod first_start;
 mod follow;
 mod help;

@@ -7,14 +7,17 @@ use domain::accounts::Account;
 use domain::agents::Agent;
 use domain::jobs::retry_at;
 use domain::tasks::Task;
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::heartbeat::heartbeat;
 use super::keys::{self, Holder, Taken};
 use super::look::{self, Prospect};
 use super::start::{self, Claimed, Input};
 use crate::act::Act;
-use crate::idempotency::{Once, Outcome, enter, kept_answer, write_in_turn};
+use crate::faults::reached;
+use crate::idempotency::{Answer, Once, Outcome, enter, kept_answer, write_in_turn};
 use crate::locks::LockRefusal;
 use crate::{Caller, Hub, HubError, settings};
 
@@ -41,7 +44,7 @@ pub async fn claim(
     once: Option<Once<Claimed>>,
 ) -> Result<Outcome<Claimed>, HubError> {
     let _turn = enter(hub, once.as_ref()).await?;
-    if let Some(answer) = kept_answer(hub, once.as_ref()).await? {
+    if let Some(answer) = answered(hub, caller, once.as_ref()).await? {
         return Ok(Outcome::Replayed(answer));
     }
     let agent = look::applicant(hub, caller, wanted.agent).await?;
@@ -71,6 +74,21 @@ pub async fn claim(
             () = hub.lifecycle.stopping() => {}
         }
     }
+}
+
+/// The answer of the first time, if there was one. Whoever asks for it only now has not been heard in between, and is
+/// about to begin: an attempt that has ended meanwhile must not be begun, and one that goes on must not end just then.
+pub(super) async fn answered(
+    hub: &Hub,
+    caller: &Caller,
+    once: Option<&Once<Claimed>>,
+) -> Result<Option<Answer>, HubError> {
+    let Some(answer) = kept_answer(hub, once).await? else { return Ok(None) };
+    let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let execution = told["execution_id"].as_str().and_then(|id| id.parse().ok());
+    let execution = execution.ok_or(records::Error::Misbehaved("an answer that claims nothing"))?;
+    heartbeat(hub, caller, execution).await?;
+    Ok(Some(answer))
 }
 
 async fn try_once(
@@ -117,12 +135,14 @@ pub(super) async fn begin(
     wait: Duration,
     once: Option<Once<Claimed>>,
 ) -> Result<Outcome<Claimed>, HubError> {
+    reached("claim:looked");
     let org = caller.credential.organization.id;
     let settings = settings::of(hub, org).await?;
     let execution = hub.ids.id();
     let holder = Holder { org, agent: prospect.agent, execution };
     let what = (prospect.task, prospect.resources.as_slice());
     let taken = keys::take(hub, holder, what, &settings, wait).await?;
+    reached("claim:locked");
     let input = Input {
         prospect,
         execution,
@@ -137,7 +157,11 @@ pub(super) async fn begin(
     hub.lifecycle.spawn(async move {
         drop(tell.send(decide(&in_hub, act, taken, once).await));
     });
-    told.await.unwrap_or(Err(HubError::Records(records::Error::Misbehaved("an attempt was begun by nobody"))))
+    let told = told
+        .await
+        .unwrap_or(Err(HubError::Records(records::Error::Misbehaved("an attempt was begun by nobody"))));
+    reached("claim:answering");
+    told
 }
 
 async fn decide(
@@ -148,10 +172,16 @@ async fn decide(
 ) -> Result<Outcome<Claimed>, HubError> {
     let begun = write_in_turn(hub, once, act, |tx, act| Box::pin(start::unit(tx, act))).await;
     match &begun {
-        Ok(Outcome::Fresh(_)) => taken.keep(),
+        Ok(Outcome::Fresh(_)) => {
+            reached("claim:begun");
+            taken.keep();
+        }
         // Nobody knows whether it has begun: then its locks are its own, and end by themselves otherwise.
         Err(HubError::Records(records::Error::OutcomeUnknown(_))) => taken.keep(),
-        Ok(Outcome::Replayed(_)) | Err(_) => taken.give_back().await,
+        Ok(Outcome::Replayed(_)) | Err(_) => {
+            reached("claim:refused");
+            taken.give_back().await;
+        }
     }
     begun
 }

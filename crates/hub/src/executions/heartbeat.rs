@@ -12,6 +12,7 @@ use super::settle::{end_silently, let_go};
 use super::{MISSING, keys, over, worker};
 use crate::act::Act;
 use crate::agents::note_alive;
+use crate::faults::reached;
 use crate::{Caller, Hub, HubError, settings};
 
 /// What an agent is told when it was heard.
@@ -35,11 +36,15 @@ pub async fn heartbeat(hub: &Hub, caller: &Caller, id: Id<Execution>) -> Result<
     let lease = Duration::from_secs(settings.lock_default_ttl.into());
     let act = Act::new(hub, caller, Input { id, lease });
     let execution = hub.records.write(act, |tx, act| Box::pin(unit(tx, act))).await?;
+    reached("heartbeat:heard");
     if keys::renew(hub, &execution, settings.lock_default_ttl).await? {
+        reached("heartbeat:renewed");
         return Ok(Heard { execution, heartbeat_interval: settings.lock_heartbeat_interval });
     }
+    reached("heartbeat:lock_lost");
     let act = Act::new(hub, caller, id);
     let ended = hub.records.write(act, |tx, act| Box::pin(abort(tx, act))).await?;
+    reached("heartbeat:ended");
     if let Some(ended) = ended {
         let_go(hub, &ended).await;
     }
@@ -53,6 +58,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Execution, HubError> {
     let heard = execution.heard(act.input.lease, act.now).map_err(over)?;
     executions::update(tx, &heard).await?;
     note_alive(tx, act, &agent).await?;
+    reached("heartbeat:written");
     Ok(heard)
 }
 

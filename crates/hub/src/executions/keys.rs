@@ -12,6 +12,7 @@ use domain::settings::Settings;
 use domain::tasks::{Mode as Shares, Resource, Task};
 use domain::{Id, Timestamp};
 
+use crate::faults::reached;
 use crate::{Hub, HubError, locks};
 
 /// Whose locks, for what.
@@ -137,6 +138,7 @@ pub(super) async fn release(hub: &Hub, execution: &Execution) {
             Ok(_) | Err(Refusal::Expired | Refusal::NotHolder) => {}
             Err(refusal) => tracing::warn!("a lock of an attempt that has ended ends by itself: {refusal}"),
         }
+        reached("release:one");
     }
     // Whoever was woken by the records may have come before the locks were free.
     hub.coordination.work.tell(&execution.org_id, 0);

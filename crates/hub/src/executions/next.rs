@@ -9,10 +9,10 @@ use records::executions;
 use tokio::time::Instant;
 
 use super::NotBegun;
-use super::claim::{LOOK_AGAIN, begin, passes};
+use super::claim::{LOOK_AGAIN, answered, begin, passes};
 use super::look::{self, Queue};
 use super::start::Claimed;
-use crate::idempotency::{Once, Outcome, enter, kept_answer};
+use crate::idempotency::{Once, Outcome, enter};
 use crate::identity::authenticate::still_may;
 use crate::{Caller, Hub, HubError};
 
@@ -34,7 +34,7 @@ pub async fn next(
     once: Option<Once<Claimed>>,
 ) -> Result<Option<Outcome<Claimed>>, HubError> {
     let _turn = enter(hub, once.as_ref()).await?;
-    if let Some(answer) = kept_answer(hub, once.as_ref()).await? {
+    if let Some(answer) = answered(hub, caller, once.as_ref()).await? {
         return Ok(Some(Outcome::Replayed(answer)));
     }
     let account = caller.credential.account.id;

@@ -9,6 +9,7 @@ use records::{Tx, blobs as rows, executions};
 
 use super::{MISSING, over, worker};
 use crate::act::Act;
+use crate::faults::reached;
 use crate::{Caller, Hub, HubError, blobs};
 
 /// The longest letter.
@@ -43,7 +44,9 @@ pub async fn append(
 ) -> Result<u64, HubError> {
     caller.require(Capability::ExecutionsWrite)?;
     let act = Act::new(hub, caller, Input { id, text, offset });
-    hub.records.write(act, |tx, act| Box::pin(append_unit(tx, act))).await
+    let size = hub.records.write(act, |tx, act| Box::pin(append_unit(tx, act))).await?;
+    reached("output:answering");
+    Ok(size)
 }
 
 async fn append_unit(tx: &mut Tx, act: &Act<Input>) -> Result<u64, HubError> {
@@ -57,6 +60,7 @@ async fn append_unit(tx: &mut Tx, act: &Act<Input>) -> Result<u64, HubError> {
         return Err(HubError::Conflict(format!("the output has {size} bytes; nothing was appended")));
     }
     let written = written(tx, act, &execution, ("/text", text)).await?;
+    reached("output:appended");
     executions::update(tx, &written).await?;
     Ok(unsigned(written.output_size))
 }

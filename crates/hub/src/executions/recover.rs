@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::settle::{end_silently, let_go};
 use crate::act::ByItself;
+use crate::faults::reached;
 use crate::{Hub, HubError, settings};
 
 /// Attempts looked at in one go.
@@ -22,34 +23,41 @@ struct Silent {
     now: Timestamp,
 }
 
-/// Ends every attempt that nobody has been heard of for too long.
-pub(crate) async fn recover(hub: &Hub) -> Result<(), HubError> {
+/// Ends every attempt that nobody has been heard of for too long. When the next of those that are silent is to be ended.
+pub(crate) async fn recover(hub: &Hub) -> Result<Option<Timestamp>, HubError> {
     let now = hub.clock.now();
+    let mut soonest: Option<Timestamp> = None;
     let mut after = (Timestamp::from_micros(0), Id::new(Uuid::nil()));
     while !hub.lifecycle.is_stopping() {
         let page = executions::overdue(&hub.records, now, after, LOOKED_AT_ONCE).await?;
         let Some(last) = page.last() else { break };
         after = (last.lease_until, last.id);
         for of in page {
-            if may_have_been_heard(hub, &of, now).await? {
+            let lost_at = lost_at(hub, &of, now).await?;
+            if lost_at <= now {
                 end(hub, of, now).await?;
+            } else {
+                soonest = Some(soonest.map_or(lost_at, |soonest| soonest.min(lost_at)));
             }
         }
     }
-    Ok(())
+    Ok(soonest)
 }
 
-/// A hub that was away has heard nobody: every agent gets its whole time anew from when it came back.
-async fn may_have_been_heard(hub: &Hub, of: &Overdue, now: Timestamp) -> Result<bool, HubError> {
+/// When it counts as lost. A hub that was away has heard nobody: every agent gets its whole time anew from when it came
+/// back.
+async fn lost_at(hub: &Hub, of: &Overdue, now: Timestamp) -> Result<Timestamp, HubError> {
     let ttl = settings::of(hub, of.org_id).await?.lock_default_ttl;
     let since = hub.coordination.listening_since.get().copied().unwrap_or(now);
     let lease = Duration::from_secs(ttl.into());
-    Ok(since.plus(lease).plus(executor(Action::External).grace()) <= now)
+    Ok(of.lease_until.max(since.plus(lease)).plus(executor(Action::External).grace()))
 }
 
 async fn end(hub: &Hub, of: Overdue, now: Timestamp) -> Result<(), HubError> {
+    reached("recover:found");
     let silent = Silent { hub: hub.clone(), of, now };
     let ended = hub.records.write(silent, |tx, silent| Box::pin(unit(tx, silent))).await?;
+    reached("recover:ended");
     if let Some(ended) = ended {
         tracing::warn!(
             "attempt {} of task {} was ended: {}",

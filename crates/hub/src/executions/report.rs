@@ -11,6 +11,7 @@ use super::settle::{let_go, write};
 use super::{over, reported};
 use crate::act::Act;
 use crate::agents::note_alive;
+use crate::faults::reached;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::{Caller, Hub, HubError};
 
@@ -64,9 +65,11 @@ async fn report(
     caller.require(Capability::ExecutionsWrite)?;
     let act = Act::new(hub, caller, input);
     let noted = write_once(hub, once, act, |tx, act| Box::pin(unit(tx, act))).await?;
+    reached("report:noted");
     if let Outcome::Fresh(execution) = &noted {
         let_go(hub, execution).await;
     }
+    reached("report:answering");
     Ok(noted)
 }
 

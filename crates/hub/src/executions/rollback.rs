@@ -9,6 +9,7 @@ use serde_json::{Map, json};
 
 use super::MISSING;
 use crate::act::Act;
+use crate::faults::reached;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::tasks::{announce, current_config, current_revision, locked, require, subject};
 use crate::{Caller, Hub, HubError, audit};
@@ -28,7 +29,9 @@ pub async fn ask_rollback(
 ) -> Result<Outcome<Execution>, HubError> {
     caller.require(Capability::TasksWrite)?;
     let input = Act::new(hub, caller, Input { id, reason });
-    write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
+    let asked = write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await?;
+    reached("rollback:answering");
+    Ok(asked)
 }
 
 async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Execution, HubError> {
@@ -48,6 +51,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Execution, HubError> {
     let task = before.touched(act.now);
     tasks::save(tx, &before, &task).await?;
     executions::update(tx, &asked).await?;
+    reached("rollback:written");
     let mut entry = act.entry("task:rollback_asked", subject(task.id));
     entry.reason = Some(act.input.reason.clone());
     entry.details = Map::from_iter([("execution_id".to_owned(), json!(asked.id.to_string()))]);

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::start::told;
 use super::{ENDED, keys, over};
 use crate::act::{self, Deed};
+use crate::faults::reached;
 use crate::reviews::tell_dependents;
 use crate::tasks::{announce, announce_move, current_config, record};
 use crate::{Hub, HubError};
@@ -41,10 +42,14 @@ pub(super) async fn write(
     let matter = Matter { task, execution, grant: &grant, config: &config, jitter, now };
     let settled = settle(&matter, report).map_err(over)?;
     tasks::save(tx, task, &settled.task).await?;
+    reached("settle:task");
     executions::update(tx, &settled.execution).await?;
+    reached("settle:execution");
     if settled.execution.ended_at.is_some() {
         free(tx, deed, &settled.execution, &config).await?;
+        reached("settle:claims");
         note(tx, deed, &settled.execution, &config).await?;
+        reached("settle:history");
     }
     if let Purpose::Rollback = execution.purpose
         && let Some(undone) = executions::undone_by(tx, execution).await?
@@ -52,6 +57,7 @@ pub(super) async fn write(
         executions::update(tx, &settled.execution.undoes(&undone, now)).await?;
     }
     tell(tx, deed, task, (&settled.task, &settled.execution)).await?;
+    reached("settle:announced");
     Ok(settled.execution)
 }
 
@@ -126,6 +132,7 @@ async fn tell(
         _ => "task:failed",
     };
     record(tx, deed, action, (Some(before.state), task), details(task, execution)).await?;
+    reached("settle:recorded");
     announce_move(tx, deed, (before.state, task)).await?;
     match action {
         "task:completed" | "task:failed" => announce(tx, deed, action, task).await?,

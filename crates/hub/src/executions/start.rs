@@ -18,6 +18,7 @@ use super::{MISSING, STARTED, refused, worker};
 use crate::HubError;
 use crate::act::Act;
 use crate::agents::{note_alive, require_active};
+use crate::faults::reached;
 use crate::tasks::{announce, announce_move, current_config, is_waiting, locked, record};
 
 /// An attempt that has begun, with what its agent is told.
@@ -63,6 +64,7 @@ struct Read {
 /// Begins the attempt, or says why not.
 pub(super) async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Claimed, HubError> {
     let read = read(tx, act).await?;
+    reached("gate:read");
     let fences = fences(&read.config.resources, &act.input.locks);
     let facts = Facts {
         task: &read.task,
@@ -144,12 +146,16 @@ async fn apply(tx: &mut Tx, act: &Act<Input>, read: &Read, facts: &Facts<'_>) ->
     let started = gate(facts).map_err(|refusal| refused(refusal, read.task.state))?;
     let execution = Execution::begun(&read.task, &read.grant, started.attempt, beginning(act, read));
     tasks::save(tx, &read.task, &started.task).await?;
+    reached("gate:task");
     grants::update(tx, &started.grant).await?;
+    reached("gate:grant");
     write(tx, act, &execution, &started.claims).await?;
     let details = details(&execution, &read.grant);
     record(tx, act, "task:applying", (Some(read.task.state), &started.task), details).await?;
+    reached("gate:recorded");
     announce_move(tx, act, (read.task.state, &started.task)).await?;
     announce(tx, act, "task:applying", &started.task).await?;
+    reached("gate:announced");
     Ok(execution)
 }
 
@@ -162,6 +168,7 @@ async fn undo(tx: &mut Tx, act: &Act<Input>, read: &Read, facts: &Facts<'_>) -> 
     let task = read.task.touched(act.now);
     tasks::save(tx, &read.task, &task).await?;
     executions::update(tx, &started.undone).await?;
+    reached("gate:undone");
     write(tx, act, &execution, &started.claims).await?;
     let mut details = details(&execution, &read.grant);
     details.insert("undoes".into(), json!(undone.id.to_string()));
@@ -190,9 +197,11 @@ async fn write(
     claims: &[Claim],
 ) -> Result<(), HubError> {
     executions::insert(tx, execution).await?;
+    reached("gate:execution");
     for claim in claims {
         resource_claims::put(tx, act.org(), claim, act.now).await?;
     }
+    reached("gate:claims");
     for lock in &execution.locks {
         let subject = Subject::new("lock", &lock.key);
         act.announce(tx, "lock:acquired", subject, told(execution, lock)).await?;

@@ -19,7 +19,7 @@ pub(crate) enum After {
 const HOURLY: Duration = Duration::from_secs(3600);
 /// How often silent agents are looked for; one is noticed late by this at most.
 const SILENCE_INTERVAL: Duration = Duration::from_secs(10);
-/// How often attempts are looked for that nobody reports on; one is ended late by this at most.
+/// How often attempts are looked for whose lease has ended; shorter than the time until they are ended for it.
 const RECOVERY_INTERVAL: Duration = Duration::from_secs(5);
 /// How often approvals that grew too old are looked for. The gate refuses them whether or not they were found.
 const STALENESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -50,8 +50,9 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
         }
         "events:forget" => events::forget::forget_old(hub).await?,
         "executions:recover" => {
-            executions::recover(hub).await?;
-            interval = RECOVERY_INTERVAL;
+            let latest = began.plus(RECOVERY_INTERVAL);
+            let soonest = executions::recover(hub).await?;
+            return Ok(After::At(soonest.map_or(latest, |soonest| soonest.min(latest))));
         }
         "grants:review_stale" => {
             reviews::review_stale(hub).await?;

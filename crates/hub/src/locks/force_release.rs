@@ -15,6 +15,7 @@ use serde_json::{Map, json};
 use super::{engine, key};
 use crate::act::Act;
 use crate::executions::{end_by_admin, let_go};
+use crate::faults::reached;
 use crate::{Caller, Hub, HubError, audit};
 
 const REASON_CHARS_MAX: usize = 1000;
@@ -40,9 +41,12 @@ pub async fn force_release(
     let (locks, org) = (engine(hub)?, caller.credential.organization.id);
     let holders = locks.queue(org, key.clone()).await?.holders;
     let which = holders.iter().map(|held| held.hold.id).collect();
+    reached("force_release:found");
     let act = Act::new(hub, caller, Ending { key: key.clone(), reason, holders });
     let ended = hub.records.write(act, |tx, act| Box::pin(unit(tx, act))).await?;
+    reached("force_release:recorded");
     let freed = locks.force_release(org, key, which).await?;
+    reached("force_release:freed");
     for attempt in &ended {
         let_go(hub, attempt).await;
     }
@@ -57,6 +61,7 @@ fn attempts(holders: &[Held]) -> BTreeMap<Id<Hold>, Id<Execution>> {
 
 async fn unit(tx: &mut Tx, act: &Act<Ending>) -> Result<Vec<Execution>, HubError> {
     let ended = end_by_admin(tx, act, &attempts(&act.input.holders)).await?;
+    reached("force_release:ended");
     record(tx, act).await?;
     Ok(ended)
 }

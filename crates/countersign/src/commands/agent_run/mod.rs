@@ -139,6 +139,12 @@ impl Worker<'_> {
                 (self.pause, self.question) = (PAUSE_FIRST, question());
                 Ok(claim)
             }
+            // What it had claimed, unheard, has ended since: there will be other work.
+            Err(error) if is_over(&error) => {
+                self.say(&format!("a task was claimed and lost: {error}"));
+                self.question = question();
+                Ok(None)
+            }
             Err(error) if error.passes() || is_full(&error) => {
                 self.say(&format!("no work: {error}"));
                 self.wait().await;
@@ -227,6 +233,12 @@ impl Worker<'_> {
 
 fn question() -> String {
     SystemIds.fresh().to_string()
+}
+
+/// Whether the attempt that an unanswered question has begun is over.
+fn is_over(error: &ClientError) -> bool {
+    let ClientError::Problem(problem) = error else { return false };
+    matches!(problem.known_code(), Some(Code::AttemptEnded | Code::LockExpired))
 }
 
 /// Whether the agent may have work another time.

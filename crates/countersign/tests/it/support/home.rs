@@ -106,12 +106,23 @@ impl Home {
 
     /// Starts `serve`, without waiting for anything.
     pub(crate) fn start(&self, listen: &str) -> Process {
+        Process::start(self.serve_command(listen))
+    }
+
+    fn serve_command(&self, listen: &str) -> Command {
         let data = self.data.display().to_string();
         let mut args = vec!["serve", "--data", &data, "--listen", listen];
         if self.database_url.is_some() {
             args.push("--migrate");
         }
-        Process::start(self.command(&args))
+        self.command(&args)
+    }
+
+    /// Starts `serve` so that it is killed when it comes to this point.
+    pub(crate) async fn serve_until(&self, point: &str) -> Served {
+        let mut command = self.serve_command("127.0.0.1:0");
+        command.env(hub::faults::KILL_AT, point);
+        Served::watch(Process::start(command), || self.admin_key()).await
     }
 
     /// Starts `serve` on a free port and waits until it is ready.

@@ -1,11 +1,13 @@
 //! Starting the program, talking to it, and looking behind its back.
 
+mod crew;
 mod home;
 mod process;
 mod sql;
 mod terminal;
 mod writers;
 
+pub(crate) use crew::{Crew, Hired, assert_attempts_are_whole, let_last, touching};
 pub(crate) use home::{Home, Kind};
 pub(crate) use process::{Process, Ran, Served};
 pub(crate) use sql::{Rows, on_sqlite};

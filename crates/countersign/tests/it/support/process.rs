@@ -1,6 +1,7 @@
 //! A running program, what it said so far, and its end.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -94,6 +95,8 @@ pub(crate) struct Process {
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
+    /// What ended it, if it did not end by itself.
+    pub(crate) signal: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
@@ -178,7 +181,7 @@ impl Process {
         for listener in self.listeners.drain(..) {
             listener.join().unwrap();
         }
-        Ran { code: status.code(), out: self.out(), err: self.err() }
+        Ran { code: status.code(), signal: status.signal(), out: self.out(), err: self.err() }
     }
 
     /// SIGKILL, and waits until it is gone.

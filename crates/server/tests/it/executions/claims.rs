@@ -1,5 +1,7 @@
 //! Who may begin what, and what keeps an attempt from beginning (promises 1 to 4).
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use testkit::{TestHub, on_each_engine};
@@ -119,6 +121,27 @@ async fn a_repeated_claim_gets_the_first_answer() {
         let begun = expect(next(), 200).await.json();
         assert_eq!(expect(next(), 200).await.json(), begun);
         expect(stage.says(&hub, &begun, "complete", json!({})), 200).await;
+        // Whoever asks only now would begin what is over.
+        refused(keyed(), 409, "ATTEMPT_ENDED").await;
+        refused(next(), 409, "ATTEMPT_ENDED").await;
+        assert_nothing_is_left(&hub).await;
+    })
+    .await;
+}
+
+/// Its answer was lost, and it asks again when its time is nearly over: it has all of it before it.
+#[tokio::test]
+async fn whoever_repeats_a_claim_is_heard() {
+    on_each_engine(async |hub| {
+        let stage = stage(&hub).await;
+        let task = stage.approved(&hub, config("one")).await;
+        let keyed = || stage.claim(&hub, &task).header("idempotency-key", "once");
+        let first = expect(keyed(), 200).await.json();
+        for _ in 0..3 {
+            hub.clock.advance(Duration::from_secs(25));
+            assert_eq!(expect(keyed(), 200).await.json(), first);
+        }
+        expect(stage.says(&hub, &first, "complete", json!({})), 200).await;
         assert_nothing_is_left(&hub).await;
     })
     .await;
