@@ -16,6 +16,15 @@ const WARM_UP: Duration = Duration::from_millis(500);
 pub(crate) trait Worker: Send + 'static {
     /// Does one thing.
     fn once(&mut self) -> impl Future<Output = Result<()>> + Send;
+
+    /// Does one thing; how long the part of it took that is measured: all of it, where a worker does not say otherwise.
+    fn timed(&mut self) -> impl Future<Output = Result<Duration>> + Send {
+        async {
+            let began = Instant::now();
+            self.once().await?;
+            Ok(began.elapsed())
+        }
+    }
 }
 
 /// What a run came to.
@@ -86,11 +95,10 @@ pub(crate) async fn run<W: Worker>(
 async fn work<W: Worker>(mut worker: W, board: Arc<Board>) -> Result<Vec<u32>> {
     let mut latencies = Vec::new();
     while !board.over.load(Ordering::Relaxed) {
-        let began = Instant::now();
-        worker.once().await?;
+        let took = worker.timed().await?;
         board.done.fetch_add(1, Ordering::Relaxed);
         if board.counts.load(Ordering::Relaxed) {
-            latencies.push(u32::try_from(began.elapsed().as_micros()).unwrap_or(u32::MAX));
+            latencies.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         }
     }
     Ok(latencies)

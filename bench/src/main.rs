@@ -3,7 +3,7 @@
 //! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
 //! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
 //!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant,
-//!   [`locks`] those of locks, against services that have them too.
+//!   [`apply`] those of what agents do with it, [`locks`] those of locks, against services that have them too.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
 //! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
 //!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
@@ -18,6 +18,7 @@
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 #![expect(clippy::print_stderr, reason = "a run takes minutes, and the person who waits should see it move")]
 
+mod apply;
 mod authentication;
 mod calibration;
 mod chance;
@@ -85,6 +86,7 @@ enum Name {
     CrowdSqlite,
     CrowdPostgres,
     Review,
+    Apply,
     Locks,
 }
 
@@ -151,6 +153,7 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::CrowdSqlite => crowd::measure(bench, Engine::Sqlite),
         Name::CrowdPostgres => crowd::measure(bench, Engine::Postgres),
         Name::Review => review::measure(bench),
+        Name::Apply => apply::measure(bench),
         Name::Locks => locks::measure(bench),
     }
     .with_context(|| format!("measuring {named}"))

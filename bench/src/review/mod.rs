@@ -3,8 +3,8 @@
 //! [`team`] lets people in, [`cycle`] takes a task from draft to Grant, [`mod@fill`] makes many out of one, [`votes`] looks
 //! at single answers.
 
-mod cycle;
-mod fill;
+pub(crate) mod cycle;
+pub(crate) mod fill;
 pub(crate) mod team;
 mod votes;
 
@@ -24,7 +24,7 @@ use crate::records_sqlite::{on_copy, through_records};
 use crate::turns::{Side, taken};
 use crate::{Bench, progress};
 
-const CONNECTIONS: usize = 64;
+pub(crate) const CONNECTIONS: usize = 64;
 const CYCLES_MIN: f64 = 1_000.0;
 const OF_RAW_UNITS_MIN: f64 = 0.35;
 const OF_ME_MAX: f64 = 6.0;
@@ -50,14 +50,14 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// A hub with people in it, and so many tasks of one kind.
-fn staffed(bench: &Bench, homes: &Homes<'_>, tasks: u64, kind: Kind) -> Result<(Home, Team)> {
+pub(crate) fn staffed(bench: &Bench, homes: &Homes<'_>, tasks: u64, kind: Kind) -> Result<(Home, Team)> {
     let home = homes.founded()?;
     let hub = Program::at(&home, bench)?;
     let team = bench.runtime.block_on(async {
         let team = Team::form(hub.target.address, &home.admin_key()?, CONNECTIONS).await?;
         let mut first = Cycle::all(hub.target, &team).await?.swap_remove(0);
         match kind {
-            Kind::Finished => first.once().await?,
+            Kind::Finished | Kind::Queued => first.once().await?,
             Kind::Open => drop(first.proposed().await?),
         }
         anyhow::Ok(team)
