@@ -3,8 +3,8 @@
 use reqwest::Method;
 use uuid::Uuid;
 use wire::{
-    Approval, ApprovalStats, ApprovalStatsQuery, ApprovalsQuery, Approve, GiveReason, Page, PageQuery,
-    Refuse, Resubmit, Task,
+    AnswerBatch, Approval, ApprovalStats, ApprovalStatsQuery, ApprovalsQuery, Approve, BatchAnswered,
+    GiveReason, Page, PageQuery, Refuse, Resubmit, Task,
 };
 
 use crate::{Client, ClientError};
@@ -38,6 +38,11 @@ impl Client {
     /// Says that the task should be changed, and how.
     pub async fn request_changes(&self, id: Uuid, answer: &Refuse) -> Result<Approval, ClientError> {
         self.answer(self.api(Method::POST, &format!("/approvals/{id}/request-changes")).json(answer)).await
+    }
+
+    /// Answers many requests: all of them, or none.
+    pub async fn answer_batch(&self, batch: &AnswerBatch) -> Result<BatchAnswered, ClientError> {
+        self.answer(self.api(Method::POST, "/approvals/batch").json(batch)).await
     }
 
     /// Says that a request was seen.

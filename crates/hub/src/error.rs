@@ -1,5 +1,7 @@
 //! What every use case can fail with, beside its own refusals.
 
+use domain::Id;
+use domain::approvals::Approval;
 use domain::json::FieldError;
 use records::UnitError;
 
@@ -100,6 +102,14 @@ pub enum HubError {
         /// And all around it.
         review_hash: String,
     },
+    /// Some answers of a batch cannot be taken, so none was.
+    #[error("{} of {of} answers cannot be taken; nothing was changed", failed.len())]
+    Batch {
+        /// Which, and why.
+        failed: Vec<Failed>,
+        /// How many there were.
+        of: usize,
+    },
     /// The provider of logins could not be reached, or did not answer as it must.
     #[error("{0} could not be reached; nobody was signed in. Try again in a moment, or sign in another way")]
     ProviderUnavailable(String),
@@ -126,6 +136,17 @@ pub enum HubError {
     /// The operating system gives no randomness.
     #[error(transparent)]
     NoRandomness(#[from] crate::ids::NoRandomness),
+}
+
+/// One answer of a batch that cannot be taken.
+#[derive(Debug)]
+pub struct Failed {
+    /// Its place in the batch.
+    pub place: usize,
+    /// To which request.
+    pub approval_id: Id<Approval>,
+    /// Why.
+    pub error: HubError,
 }
 
 impl HubError {

@@ -58,7 +58,7 @@ use records::Db;
 use uuid::Uuid;
 
 pub use caller::{Caller, Origin};
-pub use error::HubError;
+pub use error::{Failed, HubError};
 // The server names these in its one match of errors; it does not depend on the records.
 pub use records::Error as RecordsError;
 pub use records::agents::Filter as AgentFilter;

@@ -126,6 +126,18 @@ statement!(
                         updated_at FROM approvals WHERE org_id = $1 AND id = $2"
 );
 statement!(
+    THESE: ApprovalRow = lite "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
+                        updated_at FROM approvals WHERE NULLIF(org_id, NULL) = $1 AND id IN (SELECT value FROM \
+                        json_each($2))",
+                        pg "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
+                        updated_at FROM approvals WHERE org_id = $1 AND id IN (SELECT CAST(value AS UUID) FROM \
+                        jsonb_array_elements_text($2))"
+);
+statement!(
     OF_REVIEW: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
                         serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
@@ -282,6 +294,12 @@ pub async fn insert(tx: &mut Tx, approval: &Approval) -> Result<()> {
 /// The request.
 pub async fn get(tx: &mut Tx, org: Id<Organization>, id: Id<Approval>) -> Result<Option<Approval>> {
     Ok(tx.opt(&GET, args![org, id]).await?.map(Into::into))
+}
+
+/// Those of these requests that there are.
+pub async fn these(tx: &mut Tx, org: Id<Organization>, ids: &[Id<Approval>]) -> Result<Vec<Approval>> {
+    let ids = Json::from(ids.iter().map(ToString::to_string).collect::<Vec<_>>());
+    Ok(tx.all(&THESE, args![org, &ids]).await?.into_iter().map(Into::into).collect())
 }
 
 /// All requests of a review.

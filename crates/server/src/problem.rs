@@ -89,6 +89,7 @@ impl From<HubError> for Problem {
             HubError::StaleContent { content_hash, review_hash } => Self::new(Code::StaleContent, detail)
                 .with("content_hash", content_hash)
                 .with("review_hash", review_hash),
+            HubError::Batch { failed, .. } => of_batch(failed, detail),
             HubError::Conflict(_) => Self::new(Code::Conflict, detail),
             HubError::PreconditionFailed => Self::new(Code::PreconditionFailed, detail),
             HubError::IdempotencyMismatch => Self::new(Code::IdempotencyMismatch, detail),
@@ -128,6 +129,20 @@ impl From<HubError> for Problem {
             HubError::NoRandomness(_) | HubError::Keys(_) => internal(&detail),
         }
     }
+}
+
+/// Every answer that failed, by its id. What they have in common is the code.
+fn of_batch(failed: Vec<hub::Failed>, detail: String) -> Problem {
+    let failed: Vec<(usize, String, Problem)> =
+        failed.into_iter().map(|one| (one.place, one.approval_id.to_string(), one.error.into())).collect();
+    let first = failed.first().map_or(Code::BatchRefused, |(_, _, problem)| problem.code);
+    let is_one = failed.iter().all(|(_, _, problem)| problem.code == first);
+    let mut problem = Problem::new(if is_one { first } else { Code::BatchRefused }, detail);
+    for (place, id, why) in failed {
+        let detail = format!("{id}: {}: {}", why.code, why.body.detail);
+        problem.body = Box::new(problem.body.with_error(format!("/approval_ids/{place}"), detail));
+    }
+    problem
 }
 
 impl From<RecordsError> for Problem {

@@ -155,6 +155,7 @@ fn of_tasks() -> Vec<Entry> {
         (may(C::ApprovalsDecide), routes!(api::approvals::reject)),
         (may(C::ApprovalsDecide), routes!(api::approvals::request_changes)),
         (may(C::ApprovalsDecide), routes!(api::approvals::acknowledge)),
+        (may(C::ApprovalsDecide), routes!(api::approval_batches::answer)),
     ]
 }
 

@@ -1,5 +1,7 @@
 //! Reviews, the requests they consist of, and answers.
 
+use std::collections::BTreeMap;
+
 use garde::Validate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,6 +13,8 @@ use crate::tasks::TaskState;
 
 /// How long a reason may be.
 pub const REASON_BYTES_MAX: usize = 16 * 1024;
+/// How many answers one batch has at most.
+pub const BATCH_MAX: usize = 500;
 /// `sha256:` and 64 digits.
 const HASH_CHARS: usize = 71;
 
@@ -114,6 +118,65 @@ pub struct Refuse {
     #[garde(length(bytes, min = 1, max = REASON_BYTES_MAX))]
     #[schema(min_length = 1)]
     pub reason: String,
+}
+
+/// What a batch answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchAction {
+    /// Yes.
+    Approve,
+    /// No.
+    Reject,
+}
+
+/// What an admin may ask for with a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BatchOptions {
+    /// Answer although the preview may be old; the hashes are checked all the same.
+    #[garde(skip)]
+    #[serde(default)]
+    pub skip_validation: bool,
+    /// Put the tasks at the head of the queue.
+    #[garde(skip)]
+    #[serde(default)]
+    pub apply_immediately: bool,
+}
+
+/// Answers many requests: all of them, or none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerBatch {
+    /// The requests, each once.
+    #[garde(length(min = 1, max = BATCH_MAX))]
+    #[schema(min_items = 1, max_items = 500)]
+    pub approval_ids: Vec<Uuid>,
+    /// What is answered.
+    #[garde(skip)]
+    pub action: BatchAction,
+    /// Why.
+    #[garde(inner(length(bytes, min = 1, max = REASON_BYTES_MAX)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The `content_hash` that was read, of each request.
+    #[garde(length(min = 1, max = BATCH_MAX))]
+    pub content_hashes: BTreeMap<Uuid, String>,
+    /// The `review_hash` that was read, of each request.
+    #[garde(inner(length(max = BATCH_MAX)))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_hashes: Option<BTreeMap<Uuid, String>>,
+    /// For admins.
+    #[garde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<BatchOptions>,
+}
+
+/// The requests that a batch answered, in its order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BatchAnswered {
+    /// Each as it is now.
+    pub items: Vec<Approval>,
 }
 
 /// Gives a reason.

@@ -40,6 +40,8 @@ pub enum Code {
     StaleContent,
     /// The review is over.
     AlreadyResolved,
+    /// Some answers of a batch cannot be taken, for different reasons.
+    BatchRefused,
     /// The first request with this idempotency key still runs.
     IdempotencyInFlight,
     /// A person was asked, and has not answered yet.

@@ -40,8 +40,9 @@ pub use accounts::{
 };
 pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
 pub use approvals::{
-    Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve, GiveReason, Refuse,
-    Resubmit, Review, ReviewPolicy, SimulatedRequest, Simulation,
+    AnswerBatch, Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve,
+    BatchAction, BatchAnswered, BatchOptions, GiveReason, Refuse, Resubmit, Review, ReviewPolicy,
+    SimulatedRequest, Simulation,
 };
 pub use archives::Archive;
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};

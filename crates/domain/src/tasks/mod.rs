@@ -247,6 +247,8 @@ pub const fn queue_rank(priority: i64) -> i64 {
 }
 
 const PRIORITY_MAX: i64 = 100;
+/// Before every priority. Who stands there is served by the age of the approval.
+const HEAD_OF_QUEUE: i64 = -1;
 
 impl Task {
     /// Whether it waits for another.
@@ -259,6 +261,12 @@ impl Task {
     #[must_use]
     pub fn touched(&self, now: Timestamp) -> Self {
         self.next_version(self.is_blocked(), now)
+    }
+
+    /// The task at the head of the queue, before all that nobody put there. An edit takes it away again.
+    #[must_use]
+    pub fn put_first(&self, now: Timestamp) -> Self {
+        Self { queue_rank: HEAD_OF_QUEUE, ..self.touched(now) }
     }
 
     /// The task after it was handed in.

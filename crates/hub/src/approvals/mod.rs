@@ -1,6 +1,7 @@
 //! Approvals: found, answered, acknowledged, joined.
 
 mod acknowledge;
+mod batch;
 mod join;
 mod list;
 mod stats;
@@ -12,6 +13,7 @@ use records::Tx;
 use serde_json::json;
 
 pub use acknowledge::acknowledge;
+pub use batch::{BATCH_MAX, Batch, batch};
 pub use join::join;
 pub(crate) use list::seen_all;
 pub use list::{get, list};

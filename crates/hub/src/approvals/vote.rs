@@ -1,11 +1,12 @@
 //! Answering a request.
 
 use domain::Id;
+use domain::accounts::Account;
 use domain::approvals::{Answer, Approval};
 use domain::canonical::Sha256Hash;
 use domain::permissions::Capability;
-use domain::reviews::{Ballot, Case, Counted, Ending, VoteRefusal};
-use domain::tasks::Actor;
+use domain::reviews::{Ballot, Case, Counted, Ending, Resolution, VoteRefusal};
+use domain::tasks::{Actor, Behind, Task};
 use records::{Tx, approvals, reviews, tasks};
 use serde_json::{Map, Value};
 
@@ -31,6 +32,21 @@ pub struct Vote {
     pub review_hash: Option<Sha256Hash>,
 }
 
+impl Vote {
+    /// The answer, with who gives it.
+    pub(super) fn ballot(&self, voter: Id<Account>, behind: &Behind) -> Ballot {
+        Ballot {
+            approval_id: self.approval_id,
+            answer: self.answer,
+            reason: self.reason.clone(),
+            content_hash: self.content_hash,
+            review_hash: self.review_hash,
+            voter,
+            behind: behind.clone(),
+        }
+    }
+}
+
 /// Takes an answer, and ends the review if it settles it.
 pub async fn vote(
     hub: &Hub,
@@ -50,29 +66,26 @@ async fn unit(tx: &mut Tx, act: &Act<Vote>) -> Result<Seen, HubError> {
     let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     let review = reviews::get(tx, act.org(), request.review_id).await?.ok_or(MISSING)?;
     let mut case = load(tx, task, review, true).await?;
-    let ballot = Ballot {
-        approval_id: request.id,
-        answer: vote.answer,
-        reason: vote.reason.clone(),
-        content_hash: vote.content_hash,
-        review_hash: vote.review_hash,
-        voter: act.actor(),
-        behind: behind(tx, &current).await?,
-    };
+    let ballot = vote.ballot(act.actor(), &behind(tx, &current).await?);
     let counted = case.vote(&ballot, act.now).map_err(refused)?;
     approvals::update(tx, &counted.approval).await?;
     if let Some(seat) = case.seats.iter_mut().find(|seat| seat.approval.id == request.id) {
         // As it was under the lock: another answer to it may have come since it was first read.
-        note(tx, act, &seat.approval, &counted).await?;
+        note(tx, act, &ballot, (&seat.approval, &counted)).await?;
         seat.approval = counted.approval.clone();
     }
-    settle(tx, act, &case, &counted).await?;
+    settle(tx, act, &case, counted.resolution).await?;
     seen(tx, &act.caller, counted.approval).await
 }
 
 /// On record, and told.
-async fn note(tx: &mut Tx, act: &Act<Vote>, before: &Approval, counted: &Counted) -> Result<(), HubError> {
-    let action = match act.input.answer {
+pub(super) async fn note<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    ballot: &Ballot,
+    (before, counted): (&Approval, &Counted),
+) -> Result<(), HubError> {
+    let action = match ballot.answer {
         Answer::Approve => "approval:approved",
         Answer::Reject => "approval:rejected",
         Answer::RequestChanges => "approval:changes_requested",
@@ -80,29 +93,35 @@ async fn note(tx: &mut Tx, act: &Act<Vote>, before: &Approval, counted: &Counted
     let mut entry = act.entry(action, subject(before));
     entry.from_state = Some(before.status.as_str().to_owned());
     entry.to_state = Some(counted.approval.status.as_str().to_owned());
-    entry.reason.clone_from(&act.input.reason);
-    entry.details = details(before, act);
+    entry.reason.clone_from(&ballot.reason);
+    entry.details = details(before, ballot);
     audit::record(tx, &entry).await?;
     announce(tx, act, action, &counted.approval).await
 }
 
-fn details(request: &Approval, act: &Act<Vote>) -> Map<String, Value> {
-    let vote = &act.input;
+fn details(request: &Approval, ballot: &Ballot) -> Map<String, Value> {
     let mut details = Map::new();
     details.insert("task_id".into(), request.task_id.to_string().into());
-    details.insert("content_hash".into(), vote.content_hash.to_string().into());
-    details.insert("review_hash".into(), vote.review_hash.map(|hash| hash.to_string()).into());
+    details.insert("content_hash".into(), ballot.content_hash.to_string().into());
+    details.insert("review_hash".into(), ballot.review_hash.map(|hash| hash.to_string()).into());
     details
 }
 
 /// Ends the review, or notes that something was decided about the task (DECISIONS.md 14).
-async fn settle(tx: &mut Tx, act: &Act<Vote>, case: &Case, counted: &Counted) -> Result<(), HubError> {
-    let Some(resolution) = counted.resolution else {
-        return Ok(tasks::save(tx, &case.task, &case.task.touched(act.now)).await?);
+pub(super) async fn settle<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    case: &Case,
+    resolution: Option<Resolution>,
+) -> Result<Task, HubError> {
+    let Some(resolution) = resolution else {
+        let touched = case.task.touched(act.now);
+        tasks::save(tx, &case.task, &touched).await?;
+        return Ok(touched);
     };
     let actor = Actor { is_reviewer: true, ..Actor::default() };
     let ending = Ending { resolution, by: Some(act.actor()), actor, at: act.now };
-    finish(tx, act, case, ending).await.map(drop)
+    finish(tx, act, case, ending).await
 }
 
 pub(super) fn refused(refusal: VoteRefusal) -> HubError {
@@ -111,7 +130,7 @@ pub(super) fn refused(refusal: VoteRefusal) -> HubError {
         VoteRefusal::NotYours | VoteRefusal::NotEligible => HubError::NotYourReview(detail),
         VoteRefusal::OwnWork => HubError::SelfApproval(detail),
         VoteRefusal::Resolved(resolution) => HubError::AlreadyResolved {
-            resolution: resolution.map(domain::reviews::Resolution::as_str),
+            resolution: resolution.map(Resolution::as_str),
             detail,
         },
         VoteRefusal::Closed => HubError::AlreadyResolved { resolution: None, detail },

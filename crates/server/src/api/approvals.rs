@@ -198,7 +198,7 @@ pub(crate) async fn acknowledge(
     Ok(Json(shown(&approvals::acknowledge(&app.hub, &caller, id.id()).await?)))
 }
 
-fn hash(pointer: &str, text: &str) -> Result<Sha256Hash, Problem> {
+pub(super) fn hash(pointer: &str, text: &str) -> Result<Sha256Hash, Problem> {
     text.parse().map_err(|bad: domain::canonical::NotAHash| Problem::field(pointer, bad.to_string()))
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod agents;
 pub(crate) mod api_keys;
+pub(crate) mod approval_batches;
 pub(crate) mod approvals;
 pub(crate) mod archives;
 pub(crate) mod audit;

@@ -11,7 +11,7 @@ use crate::support::{expect, send};
 use crate::world::{Column, DOORS, World};
 
 /// Through which doors a yes may come while policies ask people.
-const ASKED: &[&str] = &["POST /api/v1/approvals/{id}/approve"];
+const ASKED: &[&str] = &["POST /api/v1/approvals/batch", "POST /api/v1/approvals/{id}/approve"];
 /// And through which where a policy lets small changes pass by themselves.
 const BY_ITSELF: &[&str] =
     &["POST /api/v1/tasks", "POST /api/v1/tasks/{id}/submit", "PATCH /api/v1/tasks/{id}"];

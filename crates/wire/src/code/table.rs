@@ -119,6 +119,13 @@ pub(super) const TABLE: &[About] = &[
         page: include_str!("../../../../docs/errors/ALREADY_RESOLVED.md"),
     },
     About {
+        code: Code::BatchRefused,
+        name: "BATCH_REFUSED",
+        status: 409,
+        title: "Some answers of the batch cannot be taken",
+        page: include_str!("../../../../docs/errors/BATCH_REFUSED.md"),
+    },
+    About {
         code: Code::IdempotencyInFlight,
         name: "IDEMPOTENCY_IN_FLIGHT",
         status: 409,

@@ -119,7 +119,7 @@ async fn was_read(
 }
 
 /// What is shown must be what is signed.
-fn check(task: &Task) -> anyhow::Result<()> {
+pub(super) fn check(task: &Task) -> anyhow::Result<()> {
     let hash = Sha256Hash::of_value(&task.config).to_string();
     anyhow::ensure!(
         hash == task.content_hash,

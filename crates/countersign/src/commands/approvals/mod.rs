@@ -1,5 +1,6 @@
 //! `countersign approval`: what reviewers are asked, and what they answer.
 
+mod batch;
 mod decide;
 
 use std::io::{Write, stdout};
@@ -62,6 +63,9 @@ enum Action {
     /// Send the task back to its author, and say what to change
     #[command(after_help = decide::CHANGES_EXAMPLES)]
     RequestChanges(decide::Refusing),
+    /// Answer many requests at once: all of them, or none
+    #[command(after_help = batch::EXAMPLES)]
+    Batch(batch::Batch),
     /// Say that you have seen a request
     #[command(after_help = ACKNOWLEDGE_EXAMPLES)]
     Acknowledge(One),
@@ -148,6 +152,7 @@ pub(crate) fn run(command: Approvals) -> anyhow::Result<Exit> {
             Action::Approve(approving) => decide::approve(approving).await,
             Action::Reject(refusing) => decide::reject(refusing).await,
             Action::RequestChanges(refusing) => decide::request_changes(refusing).await,
+            Action::Batch(many) => batch::run(many).await,
             Action::Acknowledge(one) => {
                 let request = one.client.client()?.acknowledge_approval(one.approval).await?;
                 show_request(&request, one.client.json)
@@ -170,24 +175,26 @@ async fn run_list(list: &List) -> anyhow::Result<Exit> {
     let query = ApprovalsQuery { reviewer, status, task_id: list.task, ..ApprovalsQuery::default() };
     let page = async |cursor| client.approvals(&ApprovalsQuery { cursor, ..query.clone() }).await;
     let requests = pages(list.limit, page).await?;
-    show_all(&requests, list.client.json, |requests| {
-        let mut table = Table::new(["ID", "STATUS", "PRIORITY", "SCORE", "DUE", "REVIEWER", "TASK"]);
-        for request in requests {
-            let status = word(&request.status);
-            let score = request.score.map_or_else(|| "-".to_owned(), |score| score.to_string());
-            let row = [
-                &request.id.to_string(),
-                &status,
-                &request.priority,
-                &score,
-                request.due_at.as_deref().unwrap_or("-"),
-                &request.reviewer_name,
-                &request.task_id.to_string(),
-            ];
-            table.row(row.map(|cell: &str| cell));
-        }
-        table
-    })
+    show_all(&requests, list.client.json, table)
+}
+
+fn table(requests: &[Approval]) -> Table {
+    let mut table = Table::new(["ID", "STATUS", "PRIORITY", "SCORE", "DUE", "REVIEWER", "TASK"]);
+    for request in requests {
+        let status = word(&request.status);
+        let score = request.score.map_or_else(|| "-".to_owned(), |score| score.to_string());
+        let row = [
+            &request.id.to_string(),
+            &status,
+            &request.priority,
+            &score,
+            request.due_at.as_deref().unwrap_or("-"),
+            &request.reviewer_name,
+            &request.task_id.to_string(),
+        ];
+        table.row(row.map(|cell: &str| cell));
+    }
+    table
 }
 
 async fn run_stats(stats: &Stats) -> anyhow::Result<Exit> {

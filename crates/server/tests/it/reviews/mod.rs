@@ -6,6 +6,7 @@ use testkit::reqwest::RequestBuilder;
 
 use crate::support::{all_items, expect, get, id, mint};
 
+mod batches;
 mod passing;
 mod races;
 mod simulation;

@@ -324,6 +324,13 @@ pub(crate) const DOORS: &[Door] = &[
         ASKED,
     ),
     door("POST", "/api/v1/approvals/{id}/acknowledge", &["$approval"], "{}", ASKED),
+    door(
+        "POST",
+        "/api/v1/approvals/batch",
+        &[],
+        r#"{"approval_ids": ["$approval"], "action": "approve", "content_hashes": {"$approval": "$content"}}"#,
+        ASKED,
+    ),
     door("GET", "/api/v1/locks", &[], "", LOCKERS),
     door("POST", "/api/v1/locks/acquire", &[], r#"{"key": "resource:door:$fresh"}"#, LOCKERS),
     door(
