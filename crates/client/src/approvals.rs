@@ -4,7 +4,7 @@ use reqwest::Method;
 use uuid::Uuid;
 use wire::{
     AnswerBatch, Approval, ApprovalStats, ApprovalStatsQuery, ApprovalsQuery, Approve, BatchAnswered,
-    GiveReason, Page, PageQuery, Refuse, Resubmit, Task,
+    GiveReason, GiveUrgency, Page, PageQuery, Refuse, Resubmit, Task,
 };
 
 use crate::{Client, ClientError};
@@ -73,6 +73,16 @@ impl Client {
     /// Takes the approval of a task back before it is applied.
     pub async fn withdraw_approval(&self, id: Uuid, reason: &GiveReason) -> Result<Task, ClientError> {
         self.answer(self.api(Method::POST, &format!("/tasks/{id}/withdraw-approval")).json(reason)).await
+    }
+
+    /// Asks the other admins to end a review with yes.
+    pub async fn override_review(&self, id: Uuid, why: &GiveUrgency) -> Result<Task, ClientError> {
+        self.answer(self.api(Method::POST, &format!("/tasks/{id}/override")).json(why)).await
+    }
+
+    /// Puts a task at the head of the queue.
+    pub async fn force_apply(&self, id: Uuid, why: &GiveUrgency) -> Result<Task, ClientError> {
+        self.answer(self.api(Method::POST, &format!("/tasks/{id}/force-apply")).json(why)).await
     }
 
     /// Has an admin who was not asked take part in a review.

@@ -13,6 +13,7 @@ mod approvals;
 mod archives;
 mod audit;
 mod claims;
+mod delegations;
 mod error;
 mod events;
 mod executions;

@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, approvals, archives, audit, backup, config_check, events, executions, key, locks,
+    account, admin, agents, approvals, archives, audit, backup, config_check, delegations, events, executions, key, locks,
     login, logout, man, me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings,
     tasks,
 };
@@ -72,6 +72,9 @@ enum Command {
     /// Attempts to apply tasks: list, show, output, undo
     #[command(after_help = executions::EXAMPLES)]
     Execution(executions::Executions),
+    /// Delegations: who decides for whom
+    #[command(after_help = delegations::EXAMPLES)]
+    Delegation(delegations::Delegations),
     /// Policies: who must decide on what
     #[command(after_help = policies::EXAMPLES)]
     Policy(policies::Policies),
@@ -230,6 +233,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Task(tasks) => tasks::run(tasks),
         Command::Approval(approvals) => approvals::run(approvals),
         Command::Agent(agents) => agents::run(agents),
+        Command::Delegation(delegations) => delegations::run(delegations),
         Command::Policy(policies) => policies::run(policies),
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
         Command::Lock(locks) => locks::run(locks),

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use crate::accounts::Account;
 use crate::canonical::Sha256Hash;
+use crate::delegations::{Chain, Routing};
 use crate::organizations::Organization;
 use crate::reviews::{Review, VoteRefusal};
 use crate::tasks::{Behind, Task};
@@ -240,6 +241,8 @@ pub struct Approval {
     pub delegated_to: Option<Id<Account>>,
     /// Through whom the request came, the first asked first.
     pub delegation_chain: Vec<Id<Account>>,
+    /// How it was passed on, and whom the reviewer follows.
+    pub routing: Routing,
     /// Until when an answer is expected.
     pub due_at: Option<Timestamp>,
     /// When the reviewer said that they had seen it.
@@ -262,6 +265,42 @@ impl Approval {
             response: Some(response),
             ..self.clone()
         }
+    }
+
+    /// The request after it was passed on to somebody.
+    #[must_use]
+    pub fn passed_on(&self, chain: &Chain, now: Timestamp) -> Self {
+        Self {
+            status: ApprovalStatus::Delegated,
+            delegated_to: Some(chain.to),
+            delegation_chain: chain.links.iter().map(|link| link.from).collect(),
+            routing: Routing {
+                via: chain.links.iter().map(|link| link.by).collect(),
+                ..self.routing.clone()
+            },
+            updated_at: now.after(self.updated_at),
+            ..self.clone()
+        }
+    }
+
+    /// The request after it came back, or was asked again.
+    #[must_use]
+    pub fn reopened(&self, now: Timestamp) -> Self {
+        Self {
+            status: ApprovalStatus::Pending,
+            delegated_to: None,
+            delegation_chain: Vec::new(),
+            routing: Routing { via: Vec::new(), reassigned: false, ..self.routing.clone() },
+            response: None,
+            updated_at: now.after(self.updated_at),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the answer is another's that the reviewer follows.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        self.response.as_ref().is_some_and(|response| response.by != self.reviewer_id)
     }
 
     /// The request after its answer ceased to matter. An answer that was given stays on record.

@@ -16,6 +16,7 @@ pub mod audit;
 pub mod blobs;
 pub mod canonical;
 pub mod cursor;
+pub mod delegations;
 pub mod device_logins;
 pub mod events;
 pub mod executions;

@@ -179,13 +179,14 @@ pub(crate) fn seat(review: &Review, reviewer: Id<Account>, serves: &[usize]) -> 
         joined: false,
         delegated_to: None,
         delegation_chain: Vec::new(),
+        routing: crate::delegations::Routing::default(),
         due_at: Some(at(1_000_000)),
         acknowledged_at: None,
         response: None,
         created_at: at(2),
         updated_at: at(2),
     };
-    Seat { approval, counts_for: serves.to_vec() }
+    Seat::plain(approval, serves.to_vec())
 }
 
 pub(crate) fn answered(seat: &Seat, action: Answer, behind: Behind) -> Seat {

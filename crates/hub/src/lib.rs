@@ -16,6 +16,7 @@ pub mod caller;
 pub mod clock;
 pub mod error;
 pub mod etag;
+pub mod delegations;
 pub mod events;
 pub mod executions;
 pub mod faults;

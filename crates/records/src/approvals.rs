@@ -1,8 +1,12 @@
 //! Approvals: requests to reviewers, with their answers.
 
+mod passed_on;
+mod stats;
+
 use domain::accounts::Account;
 use domain::approvals::{Answer, Approval, ApprovalKind, ApprovalStatus, Priority, Response};
 use domain::canonical::Sha256Hash;
+use domain::delegations::Routing;
 use domain::organizations::Organization;
 use domain::reviews::Review;
 use domain::tasks::Task;
@@ -12,6 +16,9 @@ use serde_json::Value as Json;
 use crate::row::{Cell, Col};
 use crate::value::Value;
 use crate::{Result, Tx, args, row, statement, text_column};
+
+pub use passed_on::{passed_on, route};
+pub use stats::{Answered, answered_since, count_pending};
 
 text_column!(ApprovalKind, ApprovalStatus, Answer, Priority);
 
@@ -33,6 +40,7 @@ struct ApprovalRow {
     joined: bool,
     delegated_to: Option<Id<Account>>,
     delegation_chain: Vec<Id<Account>>,
+    routing: Routing,
     due_at: Option<Timestamp>,
     acknowledged_at: Option<Timestamp>,
     responded_at: Option<Timestamp>,
@@ -58,6 +66,7 @@ row!(ApprovalRow {
     joined,
     delegated_to,
     delegation_chain,
+    routing,
     due_at,
     acknowledged_at,
     responded_at,
@@ -75,6 +84,12 @@ struct Places(Vec<usize>);
 impl Col for Places {
     fn from_cell(cell: Cell<'_>) -> std::result::Result<Self, String> {
         serde_json::from_str(cell.text()?).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+impl Col for Routing {
+    fn from_cell(cell: Cell<'_>) -> std::result::Result<Self, String> {
+        Self::from_value(&Col::from_cell(cell)?).map_err(|error| error.to_string())
     }
 }
 
@@ -105,6 +120,7 @@ impl From<ApprovalRow> for Approval {
             joined: row.joined,
             delegated_to: row.delegated_to,
             delegation_chain: row.delegation_chain,
+            routing: row.routing,
             due_at: row.due_at,
             acknowledged_at: row.acknowledged_at,
             response,
@@ -121,31 +137,31 @@ statement!(
 );
 statement!(
     GET: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, serves, \
-                        content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        content_hash, joined, delegated_to, delegation_chain, routing, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE org_id = $1 AND id = $2"
 );
 statement!(
     THESE: ApprovalRow = lite "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
-                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, routing, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE NULLIF(org_id, NULL) = $1 AND id IN (SELECT value FROM \
                         json_each($2))",
                         pg "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
-                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, routing, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE org_id = $1 AND id IN (SELECT CAST(value AS UUID) FROM \
                         jsonb_array_elements_text($2))"
 );
 statement!(
     OF_REVIEW: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
-                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, routing, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE NULLIF(org_id, NULL) = $1 AND review_id = $2 ORDER BY id"
 );
 statement!(
     LIST: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
-                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, routing, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE org_id = $1"
                         and ["reviewer_id = ?", "status = ?", "(queue_rank, queue_due, id) > (?, ?, ?)"]
@@ -153,7 +169,7 @@ statement!(
 );
 statement!(
     LIST_BY_AGE: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
-                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, routing, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE org_id = $1"
                         and ["reviewer_id = ?", "status = ?", "id > ?"]
@@ -161,7 +177,7 @@ statement!(
 );
 statement!(
     OF_TASK: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
-                        serves, content_hash, joined, delegated_to, delegation_chain, due_at, acknowledged_at, \
+                        serves, content_hash, joined, delegated_to, delegation_chain, routing, due_at, acknowledged_at, \
                         responded_at, response_action, response_reason, reviewed_by, behind, created_at, \
                         updated_at FROM approvals WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2"
 );
@@ -178,56 +194,6 @@ statement!(
                      WHERE NULLIF(org_id, NULL) = $2 AND review_id = $3 AND \
                      status IN ('PENDING', 'APPROVED', 'REJECTED')"
 );
-
-struct Count {
-    count: i64,
-}
-row!(Count { count });
-statement!(
-    COUNT_PENDING: Count = "SELECT count(*) AS count FROM approvals WHERE org_id = $1 AND reviewer_id = $2 AND \
-                            status = 'PENDING'"
-);
-
-/// What somebody answered, summed up.
-#[derive(Clone, Copy, Debug)]
-pub struct Answered {
-    /// How many times yes.
-    pub approved: i64,
-    /// How many times no, or not like this.
-    pub rejected: i64,
-    /// How long all answers took.
-    pub total_micros: i64,
-    /// When the last one was given.
-    pub last_at: Option<Timestamp>,
-}
-row!(Answered { approved, rejected, total_micros, last_at });
-statement!(
-    ANSWERED: Answered = lite "SELECT count(*) FILTER (WHERE response_action = 'approve') AS approved, \
-                         count(*) FILTER (WHERE response_action <> 'approve') AS rejected, \
-                         COALESCE(SUM(responded_at - created_at), 0) AS total_micros, \
-                         MAX(responded_at) AS last_at FROM approvals \
-                         WHERE org_id = $1 AND reviewer_id = $2 AND responded_at >= $3",
-                         pg "SELECT count(*) FILTER (WHERE response_action = 'approve') AS approved, \
-                         count(*) FILTER (WHERE response_action <> 'approve') AS rejected, \
-                         COALESCE(CAST(SUM(EXTRACT(EPOCH FROM responded_at - created_at)) * 1000000 AS BIGINT), 0) \
-                         AS total_micros, MAX(responded_at) AS last_at FROM approvals \
-                         WHERE org_id = $1 AND reviewer_id = $2 AND responded_at >= $3"
-);
-
-/// How many requests wait for somebody.
-pub async fn count_pending(tx: &mut Tx, org: Id<Organization>, reviewer: Id<Account>) -> Result<i64> {
-    Ok(tx.one(&COUNT_PENDING, args![org, reviewer]).await?.count)
-}
-
-/// What somebody answered since then.
-pub async fn answered_since(
-    tx: &mut Tx,
-    org: Id<Organization>,
-    reviewer: Id<Account>,
-    since: Timestamp,
-) -> Result<Answered> {
-    tx.one(&ANSWERED, args![org, reviewer, since]).await
-}
 
 /// A place in the queue.
 pub type After = (i64, Timestamp, Id<Approval>);

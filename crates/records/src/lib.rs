@@ -28,6 +28,7 @@ pub mod archives;
 pub mod audit;
 pub mod blobs;
 pub mod bootstrap;
+pub mod delegations;
 pub mod device_logins;
 pub mod directory;
 pub mod enrolments;

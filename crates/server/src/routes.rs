@@ -147,6 +147,8 @@ fn of_tasks() -> Vec<Entry> {
         (may(C::TasksWrite), routes!(api::task_reviews::resubmit)),
         (may(C::ApprovalsDecide), routes!(api::task_reviews::withdraw)),
         (may(C::ApprovalsDecide), routes!(api::task_reviews::join)),
+        (may(C::TasksOverride), routes!(api::task_reviews::ask_override)),
+        (may(C::TasksForceApply), routes!(api::task_reviews::force_apply)),
         (may(C::ApprovalsRead), routes!(api::task_reviews::approvals)),
         (may(C::ApprovalsRead), routes!(api::approvals::list)),
         (may(C::ApprovalsRead), routes!(api::approvals::stats)),
@@ -156,6 +158,7 @@ fn of_tasks() -> Vec<Entry> {
         (may(C::ApprovalsDecide), routes!(api::approvals::request_changes)),
         (may(C::ApprovalsDecide), routes!(api::approvals::acknowledge)),
         (may(C::ApprovalsDecide), routes!(api::approval_batches::answer)),
+        (may(C::ApprovalsDecide), routes!(api::delegations::pass_on)),
     ]
 }
 
@@ -181,6 +184,11 @@ fn of_review() -> Vec<Entry> {
         (may(C::PoliciesRead), routes!(api::policies::get)),
         (may(C::PoliciesWrite), routes!(api::policies::change)),
         (may(C::PoliciesWrite), routes!(api::policies::deactivate)),
+        (may(C::ApprovalsRead), routes!(api::delegations::list)),
+        (may(C::ApprovalsDecide), routes!(api::delegations::create)),
+        (may(C::ApprovalsRead), routes!(api::delegations::get)),
+        (may(C::ApprovalsDecide), routes!(api::delegations::change)),
+        (may(C::ApprovalsDecide), routes!(api::delegations::end)),
         (may(C::PoliciesRead), routes!(api::resource_catalogue::get)),
         (may(C::PoliciesWrite), routes!(api::resource_catalogue::replace)),
     ]

@@ -13,6 +13,8 @@ use crate::tasks::TaskState;
 
 /// How long a reason may be.
 pub const REASON_BYTES_MAX: usize = 16 * 1024;
+/// How long the name of a ticket may be.
+const TICKET_CHARS_MAX: usize = 200;
 /// How many answers one batch has at most.
 pub const BATCH_MAX: usize = 500;
 /// `sha256:` and 64 digits.
@@ -187,6 +189,24 @@ pub struct GiveReason {
     #[garde(length(bytes, min = 1, max = REASON_BYTES_MAX))]
     #[schema(min_length = 1)]
     pub reason: String,
+}
+
+/// Says why a task goes past the rules, and where that is written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GiveUrgency {
+    /// Why.
+    #[garde(length(bytes, min = 1, max = REASON_BYTES_MAX))]
+    #[schema(min_length = 1)]
+    pub reason: String,
+    /// The incident, such as `INC-7`.
+    #[garde(length(chars, min = 1, max = TICKET_CHARS_MAX), custom(not_blank))]
+    #[schema(min_length = 1, max_length = 200)]
+    pub incident_ticket: String,
+}
+
+fn not_blank(text: &str, (): &()) -> garde::Result {
+    if text.trim().is_empty() { Err(garde::Error::new("must name an incident")) } else { Ok(()) }
 }
 
 /// Makes a new draft of a task that did not come through.

@@ -15,6 +15,7 @@ pub mod approvals;
 pub mod archives;
 pub mod audit;
 pub mod code;
+pub mod delegations;
 pub mod events;
 pub mod executions;
 pub mod health;
@@ -41,12 +42,15 @@ pub use accounts::{
 pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
 pub use approvals::{
     AnswerBatch, Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve,
-    BatchAction, BatchAnswered, BatchOptions, GiveReason, Refuse, Resubmit, Review, ReviewPolicy,
+    BatchAction, BatchAnswered, BatchOptions, GiveReason, GiveUrgency, Refuse, Resubmit, Review, ReviewPolicy,
     SimulatedRequest, Simulation,
 };
 pub use archives::Archive;
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
 pub use code::{Code, UnknownCode};
+pub use delegations::{
+    Delegation, DelegationConditions, DelegationForm, DelegationKind, DelegationsQuery, PassOn,
+};
 pub use events::{Event, Events, EventsQuery, Subject};
 pub use executions::{
     AppendOutput, AppendedOutput, ClaimTask, ClaimedTask, CompleteExecution, Execution, ExecutionGrant,

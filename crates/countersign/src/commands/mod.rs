@@ -10,6 +10,7 @@ pub(crate) mod archives;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;
+pub(crate) mod delegations;
 mod documents;
 pub(crate) mod events;
 pub(crate) mod executions;

@@ -154,6 +154,64 @@ async fn reviews(kind: Kind) {
     served.stop();
 }
 
+async fn stand_ins(kind: Kind) {
+    let home = Home::on(kind);
+    let served = home.serve().await;
+    let ada = Person::join(&home, &served, "ada@example.org", "author");
+    let rob = Person::join(&home, &served, "rob@example.org", "reviewer");
+    let rita = Person::join(&home, &served, "rita@example.org", "reviewer");
+    let abe = Person::join(&home, &served, "abe@example.org", "admin");
+    let text = |value: &Value, name: &str| value[name].as_str().unwrap().to_owned();
+
+    // Made, read, changed, used, ended.
+    let create = ["delegation", "create", "rita@example.org", "--type", "special", "--until", "30d"];
+    let made = text(&rob.json(&create), "id");
+    assert_eq!(rob.json(&["delegation", "change", &made, "--cascade"])["cascade"], true);
+    rob.run(&["delegation", "change", &made]).assert_refused(2, &["nothing to change"]);
+    rita.run(&["delegation", "change", &made, "--no-cascade"]).assert_refused(3, &["somebody else's"]);
+    assert!(rob.run(&["delegation", "show", &made]).done().contains("special"));
+    assert_eq!(rob.json(&["delegation", "list", "--active"])["items"][0]["id"].as_str(), Some(made.as_str()));
+    assert_eq!(rita.json(&["delegation", "list"])["items"], serde_json::json!([]));
+    let back = ["delegation", "create", "rob@example.org", "--cascade"];
+    rita.run(&back).assert_refused(1, &["circle"]);
+    let special = text(&ada.json(&["task", "create", "--type", "special", "--description", "d"]), "id");
+    ada.run(&["task", "submit", &special]).done();
+    let passed = rob.json(&["approval", "list", "--all", "--reviewer", "me", "--task", &special]);
+    assert_eq!(passed["items"][0]["status"], "DELEGATED", "{passed}");
+    rob.run(&["delegation", "remove", &made]).done();
+    assert_eq!(rob.json(&["delegation", "list", "--active"])["items"], serde_json::json!([]));
+
+    // One request, by hand.
+    let task = ada.asks("by hand");
+    let request = rob.asked(&task);
+    let pass = ["approval", "delegate", &request, "--to", "rita@example.org", "--reason", "her database"];
+    assert!(rob.run(&pass).done().contains("DELEGATED"));
+    rob.run(&pass).assert_refused(1, &["no longer open"]);
+
+    // Two admins.
+    let urgent = ["--reason", "nobody is there", "--incident-ticket", "INC-7"];
+    let asked = home.as_admin(&served, &[&["task", "override", &task], &urgent[..]].concat()).done();
+    assert!(asked.contains("REVIEWING"), "{asked}");
+    let found = abe.json(&["approval", "list", "--task", &task]);
+    let signature = found["items"].as_array().unwrap().iter().find(|one| one["kind"] == "override").unwrap();
+    let sign = ["approval", "approve", signature["id"].as_str().unwrap(), "--content-hash"];
+    abe.run(&[&sign[..], &[signature["content_hash"].as_str().unwrap()]].concat()).done();
+    assert_eq!(ada.json(&["task", "show", &task])["review"]["resolution"], "override");
+    home.as_admin(&served, &[&["task", "force-apply", &task], &urgent[..]].concat()).done();
+    rob.run(&[&["task", "force-apply", &task], &urgent[..]].concat()).assert_refused(3, &["FORBIDDEN"]);
+    served.stop();
+}
+
+#[tokio::test]
+async fn stand_ins_on_sqlite() {
+    stand_ins(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn stand_ins_on_postgres() {
+    stand_ins(Kind::Postgres).await;
+}
+
 #[tokio::test]
 async fn reviews_on_sqlite() {
     reviews(Kind::Sqlite).await;

@@ -189,6 +189,7 @@ fn approval(approval: &Approval) -> Value {
         "joined": approval.joined,
         "delegated_to": id(approval.delegated_to),
         "delegation_chain": ids(&approval.delegation_chain),
+        "routing": approval.routing.to_value(),
         "due_at": time(approval.due_at),
         "acknowledged_at": time(approval.acknowledged_at),
         "responded_at": response.map(|response| response.at.to_string()),

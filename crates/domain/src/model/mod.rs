@@ -5,6 +5,7 @@
 //! history that the world keeps beside the rules, in words of its own. Then the same with one rule broken at a time: the
 //! walk must find each.
 
+mod people;
 mod steps;
 mod world;
 

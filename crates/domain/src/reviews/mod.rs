@@ -1,8 +1,11 @@
 //! Reviews: one round of asking people about one revision of a task.
 
+mod moves;
 mod open;
+mod overrides;
 mod panel;
 mod resolve;
+mod seats;
 mod summary;
 mod tally;
 #[cfg(test)]
@@ -21,9 +24,12 @@ use crate::tasks::Task;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
+pub use moves::{Moved, PassRefusal};
 pub use open::{Opening, Request, Times, due_at, open};
-pub use panel::{Asked, REQUESTS_MAX, counts_for, panel};
+pub use overrides::{Signing, may_sign};
+pub use panel::{Asked, Placed, REQUESTS_MAX, Routed, counts_for, panel, routed};
 pub use resolve::{Ended, Ending, Terms, end, withdraw};
+pub use seats::{Hall, seats};
 pub use summary::{Summary, summary};
 pub use tally::{PolicyTally, Seat, Verdict, tally, verdict};
 pub use votes::{Ballot, Case, Counted, VoteRefusal};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Review;
 use crate::accounts::Account;
 use crate::approvals::{Approval, ApprovalKind, ApprovalStatus, Priority};
+use crate::delegations::Routing;
 use crate::policies::Matched;
 use crate::risk::Risk;
 use crate::tasks::{Actor, Move, MoveRefusal, Task, next};
@@ -100,6 +101,7 @@ impl Review {
             joined: request.joined,
             delegated_to: None,
             delegation_chain: Vec::new(),
+            routing: Routing::default(),
             due_at: Some(request.due_at),
             acknowledged_at: None,
             response: None,

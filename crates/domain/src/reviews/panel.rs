@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::Id;
 use crate::accounts::Account;
 use crate::approvals::Approval;
+use crate::delegations::{Book, Chain, Delegation, Matter, Route};
 use crate::policies::{Because, Candidate, Matched, eligible, eligible_by_joining};
 use crate::tasks::Provenance;
+use crate::{Id, Timestamp};
 
 /// How many people one review asks at most (DECISIONS.md 26).
 pub const REQUESTS_MAX: usize = 200;
@@ -55,6 +56,97 @@ fn line(policy: &Matched, candidates: &[Candidate], provenance: &Provenance) -> 
     line.sort_unstable();
     line.dedup();
     line.into_iter().map(|(_, account)| account).collect()
+}
+
+/// Where a request of the panel stands when the review begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// Who.
+    pub reviewer: Id<Account>,
+    /// For which of the policies they were asked themselves.
+    pub serves: Vec<usize>,
+    /// For which of the policies an answer is expected of them, in others' places too.
+    pub answers: Vec<usize>,
+    /// Where they passed it on to.
+    pub passed_on: Option<Chain>,
+    /// Through whom it came to them.
+    pub through: Vec<Id<Account>>,
+    /// By which delegations they follow others.
+    pub follows: Vec<Id<Delegation>>,
+}
+
+/// The panel after everybody's delegations.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Routed {
+    /// Who is asked, or passed it on.
+    pub placed: Vec<Placed>,
+    /// Whose requests are void, because whoever had a hand in the task would decide on them.
+    pub void: Vec<(Id<Account>, Id<Account>)>,
+    /// Whose delegations lead in a circle.
+    pub circles: Vec<Vec<Id<Account>>>,
+}
+
+/// Where the requests go. Whoever several requests reach is asked once.
+#[must_use]
+pub fn routed(
+    asked: Vec<Asked>,
+    book: &Book,
+    matter: &Matter,
+    (provenance, now): (&Provenance, Timestamp),
+    may_stand_in: impl Fn(Id<Account>) -> bool,
+) -> Routed {
+    let mut routed = Routed::default();
+    let mut arrivals: Vec<(Chain, Vec<usize>)> = Vec::new();
+    for Asked { reviewer, serves } in asked {
+        let route = book.route(reviewer, matter, (provenance, now), &may_stand_in);
+        let mut passed_on = None;
+        match route {
+            Route::Own => {}
+            Route::Circle(circle) => routed.circles.push(circle),
+            Route::Void(by) => {
+                routed.void.push((reviewer, by));
+                continue;
+            }
+            Route::To(chain) => {
+                arrivals.push((chain.clone(), serves.clone()));
+                passed_on = Some(chain);
+            }
+        }
+        let follows = match passed_on {
+            Some(_) => Vec::new(),
+            None => book.followed(reviewer, matter, provenance, now),
+        };
+        let answers = if passed_on.is_some() { Vec::new() } else { serves.clone() };
+        routed.placed.push(Placed { reviewer, serves, answers, passed_on, through: Vec::new(), follows });
+    }
+    for (chain, serves) in arrivals {
+        routed.arrive(&chain, &serves);
+    }
+    routed
+}
+
+impl Routed {
+    fn arrive(&mut self, chain: &Chain, serves: &[usize]) {
+        let through: Vec<Id<Account>> = chain.links.iter().map(|link| link.from).collect();
+        match self.placed.iter_mut().find(|placed| placed.reviewer == chain.to) {
+            Some(known) => {
+                known.answers.extend(serves);
+                known.answers.sort_unstable();
+                known.answers.dedup();
+                if known.through.is_empty() {
+                    known.through = through;
+                }
+            }
+            None => self.placed.push(Placed {
+                reviewer: chain.to,
+                serves: Vec::new(),
+                answers: serves.to_vec(),
+                passed_on: None,
+                through,
+                follows: Vec::new(),
+            }),
+        }
+    }
 }
 
 /// For which of the policies that ask them a reviewer is eligible as they are now.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{PolicyTally, Resolution, Review, Seat, tally};
-use crate::approvals::ApprovalStatus;
+use crate::approvals::{ApprovalKind, ApprovalStatus};
 use crate::policies::Matched;
 use crate::tasks::Provenance;
 
@@ -35,7 +35,7 @@ pub fn summary(review: &Review, seats: &[Seat], provenance: &Provenance) -> Summ
     let with = |status: ApprovalStatus| {
         let people: BTreeSet<_> = seats
             .iter()
-            .filter(|seat| seat.approval.status == status)
+            .filter(|seat| seat.approval.status == status && seat.approval.kind == ApprovalKind::Review)
             .map(|seat| seat.approval.reviewer_id)
             .collect();
         u32::try_from(people.len()).unwrap_or(u32::MAX)

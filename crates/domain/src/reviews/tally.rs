@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Id;
 use crate::accounts::Account;
-use crate::approvals::{Approval, ApprovalStatus};
+use crate::approvals::{Approval, ApprovalKind, ApprovalStatus};
 use crate::policies::{Matched, RejectOn};
 use crate::tasks::Provenance;
 
@@ -13,8 +13,25 @@ use crate::tasks::Provenance;
 pub struct Seat {
     /// The request.
     pub approval: Approval,
-    /// Those of the policies it serves for which its reviewer is eligible now, by place.
+    /// Those of the policies for which its reviewer may answer now, for themselves or in another's place.
     pub counts_for: Vec<usize>,
+    /// Those of the policies for which a no weighs: in doubt it does.
+    pub speaks_for: Vec<usize>,
+    /// Whose approval the reviewer follows now.
+    pub follows: Vec<Id<Account>>,
+    /// Whether the reviewer may pass it on: those in whose place they decide allow it.
+    pub may_pass_on: bool,
+    /// Whether the reviewer may sign an override now: an active person who is an admin.
+    pub may_sign: bool,
+}
+
+impl Seat {
+    /// A request that nobody passed on.
+    #[must_use]
+    pub fn plain(approval: Approval, counts_for: Vec<usize>) -> Self {
+        let speaks_for = approval.serves.clone();
+        Self { approval, counts_for, speaks_for, follows: Vec::new(), may_pass_on: true, may_sign: false }
+    }
 }
 
 /// How far one policy has come.
@@ -63,15 +80,16 @@ pub fn tally(policies: &[Matched], seats: &[Seat], provenance: &Provenance) -> V
         let mut attainable = People::default();
         let mut rejected = false;
         for seat in seats {
-            rejected |= seat.approval.serves.contains(&place) && says_no(&seat.approval);
-            if !seat.counts_for.contains(&place) {
+            rejected |= seat.speaks_for.contains(&place) && says_no(&seat.approval);
+            if !seat.counts_for.contains(&place) || seat.approval.kind != ApprovalKind::Review {
                 continue;
             }
-            if let Some(behind) = says_yes(&seat.approval, provenance) {
+            let follows_in_vain = seat.approval.is_followed() && !policy.quorum.following_counts;
+            if seat.approval.status == ApprovalStatus::Pending || follows_in_vain {
+                attainable.join(&BTreeSet::from([seat.approval.reviewer_id]));
+            } else if let Some(behind) = says_yes(&seat.approval, provenance) {
                 approvers.join(&behind);
                 attainable.join(&behind);
-            } else if seat.approval.status == ApprovalStatus::Pending {
-                attainable.join(&BTreeSet::from([seat.approval.reviewer_id]));
             }
         }
         PolicyTally {
@@ -101,7 +119,7 @@ pub fn verdict(policies: &[Matched], tallies: &[PolicyTally]) -> Verdict {
 }
 
 fn says_no(approval: &Approval) -> bool {
-    approval.status == ApprovalStatus::Rejected
+    approval.status == ApprovalStatus::Rejected && approval.kind == ApprovalKind::Review
 }
 
 /// Who stands behind a yes that counts.
@@ -112,6 +130,10 @@ fn says_yes(approval: &Approval, provenance: &Provenance) -> Option<BTreeSet<Id<
     let response = approval.response.as_ref()?;
     if provenance.meets(&response.behind) || provenance.includes(response.by) {
         return None;
+    }
+    // Where following counts, it is the follower who agrees; whoever went before them counts for themselves.
+    if approval.is_followed() {
+        return Some(BTreeSet::from([approval.reviewer_id]));
     }
     Some(response.behind.iter().chain([response.by]).collect())
 }

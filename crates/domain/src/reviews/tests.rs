@@ -76,6 +76,7 @@ fn a_no_counts_only_for_the_policies_that_asked() {
     for place in [1, 2] {
         both.seats[place].approval.serves = vec![1];
         both.seats[place].counts_for = vec![1];
+        both.seats[place].speaks_for = vec![1];
     }
     assert_eq!(after(&both, 3, Answer::Reject).1, None, "policy 1 did not ask 3");
     assert_eq!(after(&both, 2, Answer::Reject).1, Some(Resolution::Rejected));
@@ -128,7 +129,13 @@ fn who_may_not_vote() {
     assert_eq!(refusal(&demoted, &sent), VoteRefusal::NotEligible);
     let mut other_kind = one.clone();
     other_kind.seats[0].approval.kind = ApprovalKind::Override;
-    assert_eq!(refusal(&other_kind, &sent), VoteRefusal::NotYours);
+    assert_eq!(refusal(&other_kind, &sent), VoteRefusal::NotEligible, "no admin");
+    other_kind.seats[0].may_sign = true;
+    assert_eq!(refusal(&other_kind, &sent), VoteRefusal::SameHand, "nobody asked for it");
+    other_kind.seats[0].approval.routing.asked_by = vec![id(9), sent.voter];
+    assert_eq!(refusal(&other_kind, &sent), VoteRefusal::SameHand);
+    other_kind.seats[0].approval.routing.asked_by = vec![id(9)];
+    assert_eq!(other_kind.vote(&sent, NOW).unwrap().resolution, Some(Resolution::Override));
 }
 
 #[test]

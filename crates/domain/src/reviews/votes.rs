@@ -4,7 +4,7 @@ use super::panel::joins;
 use super::tally::{Seat, Verdict, tally, verdict};
 use super::{Resolution, Review};
 use crate::accounts::Account;
-use crate::approvals::{Answer, Approval, ApprovalKind, Response};
+use crate::approvals::{Answer, Approval, ApprovalKind, ApprovalStatus, Response};
 use crate::canonical::Sha256Hash;
 use crate::policies::Candidate;
 use crate::tasks::{Behind, Provenance, Task, TaskState};
@@ -58,6 +58,9 @@ pub enum VoteRefusal {
         "you are not eligible to decide on this any more: the policies that asked you no longer name you"
     )]
     NotEligible,
+    /// Whoever asked for the override, or made the credential of whoever did, does not sign it too.
+    #[error("you, or whoever made your credential, asked for this override; the second signature is another's")]
+    SameHand,
     /// The matter is settled.
     #[error("this review is over")]
     Resolved(Option<Resolution>),
@@ -79,8 +82,21 @@ pub enum VoteRefusal {
 pub struct Counted {
     /// The request, answered.
     pub approval: Approval,
+    /// Others' requests that follow it, or no longer do.
+    pub also: Vec<Approval>,
     /// How the review ends by it; none: it goes on.
     pub resolution: Option<Resolution>,
+}
+
+impl Case {
+    /// The case after an answer was taken.
+    pub fn note(&mut self, counted: &Counted) {
+        for approval in counted.also.iter().chain([&counted.approval]) {
+            if let Some(seat) = self.seats.iter_mut().find(|seat| seat.approval.id == approval.id) {
+                seat.approval = approval.clone();
+            }
+        }
+    }
 }
 
 impl Case {
@@ -100,11 +116,39 @@ impl Case {
             behind: ballot.behind.clone(),
             at: now,
         };
-        let approval = seat.approval.answered(response);
-        let mut seats = self.seats.clone();
-        seats[place].approval = approval.clone();
-        let resolution = self.outcome(ballot.answer, &seats);
-        Ok(Counted { approval, resolution })
+        let approval = seat.approval.answered(response.clone());
+        let also = match seat.approval.kind {
+            ApprovalKind::Review => self.followers(&response),
+            ApprovalKind::Override => Vec::new(),
+        };
+        let mut counted = Counted { approval, also, resolution: None };
+        let mut after = self.clone();
+        after.note(&counted);
+        counted.resolution = match seat.approval.kind {
+            ApprovalKind::Review => self.outcome(ballot.answer, &after.seats),
+            ApprovalKind::Override if ballot.answer == Answer::Approve => Some(Resolution::Override),
+            // Somebody who does not want the override leaves the review to those who are asked.
+            ApprovalKind::Override => None,
+        };
+        Ok(counted)
+    }
+
+    /// Whoever follows the voter agrees with a yes as long as they say nothing themselves; whoever followed a yes that
+    /// is no longer one is asked again.
+    fn followers(&self, response: &Response) -> Vec<Approval> {
+        let says_yes = response.action == Answer::Approve;
+        let follows = |seat: &&Seat| {
+            let is_open = seat.approval.status == ApprovalStatus::Pending;
+            let may = !seat.counts_for.is_empty() && !self.provenance.includes(seat.approval.reviewer_id);
+            says_yes && is_open && may && seat.follows.contains(&response.by)
+        };
+        let followed = |seat: &&Seat| {
+            let before = seat.approval.response.as_ref().map(|before| before.by);
+            !says_yes && seat.approval.is_followed() && before == Some(response.by)
+        };
+        let agreed = self.seats.iter().filter(follows).map(|seat| seat.approval.answered(response.clone()));
+        let asked_again = self.seats.iter().filter(followed).map(|seat| seat.approval.reopened(response.at));
+        agreed.chain(asked_again).collect()
     }
 
     /// For which of the policies an admin counts who was not asked and wants to take part.
@@ -119,7 +163,7 @@ impl Case {
     }
 
     fn admits(&self, seat: &Seat, ballot: &Ballot) -> Result<(), VoteRefusal> {
-        if seat.approval.reviewer_id != ballot.voter || seat.approval.kind != ApprovalKind::Review {
+        if seat.approval.reviewer_id != ballot.voter {
             return Err(VoteRefusal::NotYours);
         }
         let is_open = self.task.state == TaskState::Reviewing && self.review.resolution.is_none();
@@ -135,8 +179,13 @@ impl Case {
         if self.provenance.meets(&ballot.behind) || self.provenance.includes(ballot.voter) {
             return Err(VoteRefusal::OwnWork);
         }
-        if seat.counts_for.is_empty() {
-            return Err(VoteRefusal::NotEligible);
+        match seat.approval.kind {
+            ApprovalKind::Review if seat.counts_for.is_empty() => return Err(VoteRefusal::NotEligible),
+            ApprovalKind::Override if !seat.may_sign => return Err(VoteRefusal::NotEligible),
+            ApprovalKind::Override if !Self::is_second(&seat.approval, &ballot.behind) => {
+                return Err(VoteRefusal::SameHand);
+            }
+            ApprovalKind::Review | ApprovalKind::Override => {}
         }
         let seen = ballot.review_hash.unwrap_or(self.review.review_hash);
         if ballot.content_hash != self.review.content_hash

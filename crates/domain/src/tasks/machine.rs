@@ -30,6 +30,10 @@ pub enum Move {
     Resubmit,
     /// An admin who was not asked takes part in the review.
     JoinReview,
+    /// An admin asks another to end the review with yes.
+    Override,
+    /// An admin puts it before all others that wait for an agent.
+    PutFirst,
     /// The review ends with yes.
     Approve,
     /// The review ends with no.
@@ -52,7 +56,7 @@ pub enum Move {
 
 impl Move {
     /// Every move.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Edit,
         Self::Describe,
         Self::AttachPreview,
@@ -64,6 +68,8 @@ impl Move {
         Self::Cancel,
         Self::Resubmit,
         Self::JoinReview,
+        Self::Override,
+        Self::PutFirst,
         Self::Approve,
         Self::Reject,
         Self::RequestChanges,
@@ -89,6 +95,8 @@ impl Move {
             Self::Comment => "commented",
             Self::Cancel => "cancelled",
             Self::Resubmit => "resubmitted",
+            Self::Override => "overridden",
+            Self::PutFirst => "put first",
             Self::Approve => "approved",
             Self::Reject => "rejected",
             Self::RequestChanges => "sent back",
@@ -111,6 +119,8 @@ impl Move {
             }
             Self::AttachPreview => "only the author of a task attaches a preview to it",
             Self::JoinReview => "only an admin of the organization joins a review unasked",
+            Self::Override => "only an admin of the organization asks for an override",
+            Self::PutFirst => "only an admin of the organization puts a task first",
             Self::Approve | Self::Reject | Self::RequestChanges => {
                 "only whoever is asked answers for themselves"
             }
@@ -181,7 +191,7 @@ const fn may(wanted: Move, actor: Actor) -> bool {
         Move::Describe | Move::Delete | Move::Submit | Move::Resubmit => actor.is_author || actor.is_admin,
         // The hub edits what waited for a task that was resubmitted.
         Move::Edit | Move::Cancel => actor.is_author || actor.is_admin || actor.is_hub,
-        Move::JoinReview => actor.is_admin,
+        Move::JoinReview | Move::Override | Move::PutFirst => actor.is_admin,
         Move::Approve => actor.is_reviewer || actor.is_hub,
         Move::Reject => actor.is_reviewer || actor.is_hub,
         Move::RequestChanges => actor.is_reviewer,
@@ -210,7 +220,8 @@ const fn leads_to(state: TaskState, wanted: Move) -> Option<TaskState> {
         (Move::ReturnToDraft, Submitted) => Draft,
         (Move::Cancel, Draft | Submitted | Reviewing | Approved) => Cancelled,
         (Move::Resubmit, Rejected | Cancelled | Failed) => state,
-        (Move::JoinReview, Reviewing) => Reviewing,
+        (Move::JoinReview | Move::Override, Reviewing) => Reviewing,
+        (Move::PutFirst, Approved) => Approved,
         (Move::Approve, Reviewing) => Approved,
         (Move::Reject, Reviewing) => Rejected,
         (Move::RequestChanges, Reviewing) => Draft,
@@ -267,6 +278,8 @@ mod tests {
             ),
             (Move::Resubmit, OWNERS, vec![(Rejected, Rejected), (Cancelled, Cancelled), (Failed, Failed)]),
             (Move::JoinReview, &["admin"], vec![(Reviewing, Reviewing)]),
+            (Move::Override, &["admin"], vec![(Reviewing, Reviewing)]),
+            (Move::PutFirst, &["admin"], vec![(Approved, Approved)]),
             (Move::Approve, &["reviewer", "hub"], vec![(Reviewing, Approved)]),
             (Move::Reject, &["reviewer", "hub"], vec![(Reviewing, Rejected)]),
             (Move::RequestChanges, &["reviewer"], vec![(Reviewing, Draft)]),

@@ -11,7 +11,7 @@ use records::{Tx, approvals, reviews, tasks};
 use serde_json::{Map, json};
 
 use super::list::seen_all;
-use super::vote::{note, refused, settle};
+use super::vote::{refused, settle, write as write_answer};
 use super::{MISSING, Seen, Vote};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
@@ -33,11 +33,10 @@ pub struct Batch {
     pub apply_immediately: bool,
 }
 
-/// An answer that is taken, with the request as it was before.
+/// An answer that is taken, with the case as it was before.
 struct Taken {
-    review: Id<Review>,
+    before: Case,
     ballot: Ballot,
-    before: Approval,
     counted: Counted,
 }
 
@@ -66,7 +65,7 @@ async fn unit(tx: &mut Tx, act: &Act<Batch>) -> Result<Vec<Seen>, HubError> {
         }
         let Some(task) = locked.get(&request.task_id) else { continue };
         let review = reviews::get(tx, act.org(), request.review_id).await?.ok_or(MISSING)?;
-        cases.insert(request.review_id, load(tx, task.clone(), review, true).await?);
+        cases.insert(request.review_id, load(tx, task.clone(), review, (true, act.now)).await?);
     }
     let behind = behind(tx, &current).await?;
     let taken = decide(act, &requests, &mut cases, &behind)?;
@@ -127,9 +126,9 @@ fn decide(
 
 fn take(act: &Act<Batch>, case: &mut Case, ballot: Ballot) -> Result<Taken, HubError> {
     let counted = case.vote(&ballot, act.now).map_err(refused)?;
-    let seat = case.seats.iter_mut().find(|seat| seat.approval.id == ballot.approval_id).ok_or(MISSING)?;
-    let before = std::mem::replace(&mut seat.approval, counted.approval.clone());
-    Ok(Taken { review: case.review.id, ballot, before, counted })
+    let before = case.clone();
+    case.note(&counted);
+    Ok(Taken { before, ballot, counted })
 }
 
 async fn write(
@@ -141,9 +140,8 @@ async fn write(
     // All of a person's answers in one review are one act: it ends as the last of them leaves it.
     let mut ends: BTreeMap<Id<Review>, Option<Resolution>> = BTreeMap::new();
     for answer in taken {
-        approvals::update(tx, &answer.counted.approval).await?;
-        note(tx, act, &answer.ballot, (&answer.before, &answer.counted)).await?;
-        ends.insert(answer.review, answer.counted.resolution);
+        write_answer(tx, act, &answer.before, (&answer.ballot, &answer.counted)).await?;
+        ends.insert(answer.before.review.id, answer.counted.resolution);
     }
     for (review, resolution) in ends {
         let Some(case) = cases.get(&review) else { continue };

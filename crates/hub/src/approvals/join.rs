@@ -35,7 +35,7 @@ async fn unit(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<Seen, HubError> {
     let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     require(&current, &task, Move::JoinReview)?;
     let review = of_task(tx, &task).await?.ok_or(MISSING)?;
-    let case = load(tx, task.clone(), review, false).await?;
+    let case = load(tx, task.clone(), review, (false, act.now)).await?;
     if let Some(seat) = case.seats.iter().find(|seat| seat.approval.reviewer_id == act.actor()) {
         return seen(tx, &act.caller, seat.approval.clone()).await;
     }

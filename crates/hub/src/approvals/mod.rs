@@ -2,8 +2,10 @@
 
 mod acknowledge;
 mod batch;
+mod delegate;
 mod join;
 mod list;
+mod reassign;
 mod stats;
 mod vote;
 
@@ -13,12 +15,15 @@ use records::Tx;
 use serde_json::json;
 
 pub use acknowledge::acknowledge;
+pub use delegate::{PassOn, delegate};
 pub use batch::{BATCH_MAX, Batch, batch};
 pub use join::join;
 pub(crate) use list::seen_all;
 pub use list::{get, list};
+pub(crate) use reassign::{REASSIGN, reassign_job, schedule_reassign};
 pub use records::approvals::place;
 pub use stats::{Stats, stats};
+pub(crate) use vote::refused;
 pub use vote::{Vote, vote};
 
 use crate::HubError;

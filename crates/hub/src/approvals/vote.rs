@@ -2,10 +2,10 @@
 
 use domain::Id;
 use domain::accounts::Account;
-use domain::approvals::{Answer, Approval};
+use domain::approvals::{Answer, Approval, ApprovalStatus};
 use domain::canonical::Sha256Hash;
 use domain::permissions::Capability;
-use domain::reviews::{Ballot, Case, Counted, Ending, Resolution, VoteRefusal};
+use domain::reviews::{Ballot, Case, Counted, Ending, Resolution, Seat, VoteRefusal};
 use domain::tasks::{Actor, Behind, Task};
 use records::{Tx, approvals, reviews, tasks};
 use serde_json::{Map, Value};
@@ -14,8 +14,8 @@ use super::list::seen;
 use super::{MISSING, Seen, announce, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::reviews::{finish, load};
-use crate::tasks::behind;
+use crate::reviews::{finish, load, note_move};
+use crate::tasks::{behind, record};
 use crate::{Caller, Hub, HubError, audit};
 
 /// An answer as it comes in.
@@ -65,25 +65,45 @@ async fn unit(tx: &mut Tx, act: &Act<Vote>) -> Result<Seen, HubError> {
     let task = tasks::get_locked(tx, act.org(), request.task_id).await?.ok_or(MISSING)?;
     let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     let review = reviews::get(tx, act.org(), request.review_id).await?.ok_or(MISSING)?;
-    let mut case = load(tx, task, review, true).await?;
+    let mut case = load(tx, task, review, (true, act.now)).await?;
     let ballot = vote.ballot(act.actor(), &behind(tx, &current).await?);
     let counted = case.vote(&ballot, act.now).map_err(refused)?;
-    approvals::update(tx, &counted.approval).await?;
-    if let Some(seat) = case.seats.iter_mut().find(|seat| seat.approval.id == request.id) {
-        // As it was under the lock: another answer to it may have come since it was first read.
-        note(tx, act, &ballot, (&seat.approval, &counted)).await?;
-        seat.approval = counted.approval.clone();
-    }
+    write(tx, act, &case, (&ballot, &counted)).await?;
+    case.note(&counted);
     settle(tx, act, &case, counted.resolution).await?;
     seen(tx, &act.caller, counted.approval).await
 }
 
+/// Writes the answer, and those that follow it. What was there before is what was read under the lock.
+pub(super) async fn write<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    case: &Case,
+    (ballot, counted): (&Ballot, &Counted),
+) -> Result<(), HubError> {
+    let before = |of: &Approval| case.seats.iter().find(|seat| seat.approval.id == of.id);
+    let voted = before(&counted.approval).ok_or(MISSING)?;
+    approvals::update(tx, &counted.approval).await?;
+    note(tx, act, ballot, (&voted.approval, &counted.approval)).await?;
+    for follower in &counted.also {
+        approvals::update(tx, follower).await?;
+        let seat = before(follower).ok_or(MISSING)?;
+        if follower.is_followed() {
+            note(tx, act, ballot, (&seat.approval, follower)).await?;
+        } else {
+            note_move(tx, act, "approval:follows_no_more", (&seat.approval, follower)).await?;
+            announce(tx, act, "approval:requested", follower).await?;
+        }
+    }
+    Ok(())
+}
+
 /// On record, and told.
-pub(super) async fn note<T>(
+async fn note<T>(
     tx: &mut Tx,
     act: &Act<T>,
     ballot: &Ballot,
-    (before, counted): (&Approval, &Counted),
+    (before, after): (&Approval, &Approval),
 ) -> Result<(), HubError> {
     let action = match ballot.answer {
         Answer::Approve => "approval:approved",
@@ -92,11 +112,14 @@ pub(super) async fn note<T>(
     };
     let mut entry = act.entry(action, subject(before));
     entry.from_state = Some(before.status.as_str().to_owned());
-    entry.to_state = Some(counted.approval.status.as_str().to_owned());
+    entry.to_state = Some(after.status.as_str().to_owned());
     entry.reason.clone_from(&ballot.reason);
     entry.details = details(before, ballot);
+    if after.is_followed() {
+        entry.details.insert("follows".into(), ballot.voter.to_string().into());
+    }
     audit::record(tx, &entry).await?;
-    announce(tx, act, action, &counted.approval).await
+    announce(tx, act, action, after).await
 }
 
 fn details(request: &Approval, ballot: &Ballot) -> Map<String, Value> {
@@ -121,14 +144,24 @@ pub(super) async fn settle<T>(
     };
     let actor = Actor { is_reviewer: true, ..Actor::default() };
     let ending = Ending { resolution, by: Some(act.actor()), actor, at: act.now };
-    finish(tx, act, case, ending).await
+    let task = finish(tx, act, case, ending).await?;
+    let puts_first = |seat: &Seat| {
+        seat.approval.routing.puts_first && seat.approval.status == ApprovalStatus::Approved
+    };
+    if resolution != Resolution::Override || !case.seats.iter().any(puts_first) {
+        return Ok(task);
+    }
+    let first = task.put_first(act.now);
+    tasks::save(tx, &task, &first).await?;
+    record(tx, act, "task:put_first", (Some(task.state), &first), Map::new()).await?;
+    Ok(first)
 }
 
-pub(super) fn refused(refusal: VoteRefusal) -> HubError {
+pub(crate) fn refused(refusal: VoteRefusal) -> HubError {
     let detail = refusal.to_string();
     match refusal {
         VoteRefusal::NotYours | VoteRefusal::NotEligible => HubError::NotYourReview(detail),
-        VoteRefusal::OwnWork => HubError::SelfApproval(detail),
+        VoteRefusal::OwnWork | VoteRefusal::SameHand => HubError::SelfApproval(detail),
         VoteRefusal::Resolved(resolution) => HubError::AlreadyResolved {
             resolution: resolution.map(Resolution::as_str),
             detail,

@@ -17,6 +17,7 @@ use super::founding::{Entrance, NewAccount, enter};
 use super::login_sessions::end_others;
 use super::{invitations, members as seats, passwords};
 use crate::act::{Act, differences};
+use crate::approvals::schedule_reassign;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::{Caller, Hub, HubError, audit, etag, locks};
 
@@ -241,6 +242,12 @@ async fn save(tx: &mut Tx, act: &Act<Change>, before: &Account, after: &Account)
     accounts::update(tx, before, after).await?;
     if after.status != AccountStatus::Active {
         end_others(tx, after.id, None, act.now).await?;
+    }
+    if after.status == AccountStatus::Deactivated && before.status != after.status {
+        for membership in members::of_account(tx, after.id).await? {
+            let place = (membership.org_id, after.id);
+            schedule_reassign(tx, place, membership.manager_id, act.now).await?;
+        }
     }
     // In the caller's chain, and at home, where people look for it.
     let entry = entry(act, before, after);

@@ -15,6 +15,7 @@ use serde_json::{Map, json};
 use super::credential::seated;
 use super::founding::{Entrance, join};
 use crate::act::{Act, differences};
+use crate::approvals::schedule_reassign;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::{Caller, Hub, HubError, etag, locks};
 
@@ -237,6 +238,7 @@ async fn remove_unit(tx: &mut Tx, act: &Act<Id<Account>>) -> Result<(), HubError
     api_keys::revoke_all(tx, org, id, act.now).await?;
     login_sessions::end_in(tx, org, id, act.now).await?;
     members::delete(tx, org, id).await?;
+    schedule_reassign(tx, (org, id), membership.manager_id, act.now).await?;
     act.record(tx, "member:removed", Subject::new("account", id), Map::new()).await
 }
 

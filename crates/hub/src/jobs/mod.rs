@@ -8,12 +8,16 @@ use domain::Timestamp;
 use domain::jobs::Job;
 
 use crate::identity::login_sessions;
-use crate::{Hub, HubError, agents, archives, events, executions, idempotency, reviews};
+use crate::{
+    Hub, HubError, agents, approvals, archives, delegations, events, executions, idempotency, reviews,
+};
 
 /// What becomes of a job that ran.
 pub(crate) enum After {
     /// It comes back at this time.
     At(Timestamp),
+    /// It is done.
+    Done,
 }
 
 const HOURLY: Duration = Duration::from_secs(3600);
@@ -44,6 +48,13 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
     let began = hub.clock.now();
     let mut interval = HOURLY;
     match job.kind.as_str() {
+        delegations::SETTLE => {
+            return Ok(delegations::settle_job(hub, job).await?.map_or(After::Done, After::At));
+        }
+        approvals::REASSIGN => {
+            approvals::reassign_job(hub, job).await?;
+            return Ok(After::Done);
+        }
         "agents:mark_offline" => {
             agents::silence::mark_offline(hub).await?;
             interval = SILENCE_INTERVAL;

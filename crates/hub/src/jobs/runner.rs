@@ -89,6 +89,7 @@ async fn run_one(hub: &Hub, job: &Job) -> Result<(), HubError> {
     let outcome = super::run(hub, job).await;
     let now = hub.clock.now();
     let (next, error) = match outcome {
+        Ok(After::Done) => return finish(hub, job).await,
         Ok(After::At(run_at)) => (Job { run_at, attempts: 0, ..job.clone() }, None),
         Err(error) => {
             tracing::warn!("job {}/{} failed (attempt {}): {error}", job.kind, job.key, job.attempts);
@@ -106,5 +107,11 @@ async fn run_one(hub: &Hub, job: &Job) -> Result<(), HubError> {
     if !given_back {
         tracing::warn!("job {}/{} was taken over by another owner while it ran", job.kind, job.key);
     }
+    Ok(())
+}
+
+/// Takes a job away that is done. One that was set anew while it ran stays.
+async fn finish(hub: &Hub, job: &Job) -> Result<(), HubError> {
+    hub.records.write(job.clone(), |tx, job| Box::pin(jobs::done(tx, job))).await?;
     Ok(())
 }

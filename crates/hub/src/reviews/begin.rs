@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::Id;
-use domain::approvals::Approval;
+use domain::approvals::{Approval, ApprovalStatus};
 use domain::reviews::{Ending, Resolution, Terms, end};
 use domain::settings::Settings;
 use domain::tasks::{Actor, Move, Task, TaskConfig, TaskState};
@@ -11,6 +11,7 @@ use records::{Tx, approvals, grants, reviews, tasks};
 use serde_json::{Map, Value};
 
 use super::plan::{Matter, Plan, plan};
+use super::reroute::note;
 use crate::act::Deed;
 use crate::tasks::{announce, announce_move, current_config, current_revision, record, refused};
 use crate::{HubError, settings};
@@ -47,6 +48,13 @@ pub(crate) async fn begin(
 /// Writes a request, and tells of it.
 pub(crate) async fn ask(tx: &mut Tx, act: &impl Deed, approval: &Approval) -> Result<(), HubError> {
     approvals::insert(tx, approval).await?;
+    if !approval.delegation_chain.is_empty() || !approval.routing.is_plain() {
+        approvals::route(tx, approval).await?;
+    }
+    if approval.status == ApprovalStatus::Delegated {
+        note(tx, act, "approval:delegated", (approval, approval)).await?;
+        return crate::approvals::announce(tx, act, "approval:delegated", approval).await;
+    }
     crate::approvals::announce(tx, act, "approval:requested", approval).await
 }
 

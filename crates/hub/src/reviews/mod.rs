@@ -6,13 +6,15 @@ mod case;
 mod finish;
 mod people;
 mod plan;
+mod reroute;
 mod seen;
 
 pub(crate) use again::review_stale;
 pub(crate) use begin::{ask, begin, transition};
 pub(crate) use case::{load, of_task};
 pub(crate) use finish::{finish, tell_dependents, void};
-pub(crate) use people::one as candidate;
+pub(crate) use people::{admins, one as candidate};
 pub(crate) use plan::{Matter, due, plan};
+pub(crate) use reroute::{Cause, note as note_move, reroute, save as save_moved};
 pub use seen::ReviewSeen;
 pub(crate) use seen::seen;

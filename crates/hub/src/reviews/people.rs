@@ -45,6 +45,12 @@ pub(super) async fn candidates(
     Ok(joined(tx, org, standings, grants).await?.into_values().collect())
 }
 
+/// The admins of the organization.
+pub(crate) async fn admins(tx: &mut Tx, org: Id<Organization>) -> Result<Vec<Candidate>, HubError> {
+    let standings = reviewers::admins(tx, org, HOLDERS_MAX).await?;
+    Ok(joined(tx, org, standings, Vec::new()).await?.into_values().collect())
+}
+
 /// Everybody who is asked in a review.
 pub(super) async fn asked(
     tx: &mut Tx,

@@ -1,20 +1,24 @@
 //! What a review would be: risk, policies, people; or none of them, where every policy lets the task pass. Nothing is
 //! written here, so that a simulation says what happens and not something like it.
 
-use domain::Timestamp;
+use domain::accounts::Account;
 use domain::approvals::Approval;
+use domain::delegations::Matter as About;
 use domain::policies::{Author, Matched, Question};
-use domain::reviews::{Opening, Request, Review, Seat, Summary, Times, due_at, open, panel, summary};
+use domain::reviews::{
+    Opening, Request, Review, Routed, Seat, Summary, Times, due_at, open, panel, routed, summary,
+};
 use domain::risk::Risk;
 use domain::settings::Settings;
 use domain::tasks::{Actor, Move, Revision, Task, TaskConfig};
+use domain::{Id, Timestamp};
 use records::{Tx, task_dependencies};
 use serde_json::{Map, Value, json};
 
 use super::people;
 use crate::act::Deed;
 use crate::tasks::{config_value, refused, risk};
-use crate::{HubError, rules};
+use crate::{HubError, delegations, rules};
 
 /// What is to be reviewed.
 pub(crate) struct Matter<'a> {
@@ -36,6 +40,10 @@ pub(crate) struct Plan {
     pub(crate) review: Review,
     /// Who is asked; nobody where it passes by itself.
     pub(crate) requests: Vec<Approval>,
+    /// For which of the policies an answer to each counts, in the same order.
+    answers: Vec<Vec<usize>>,
+    /// Delegations that led nowhere, for the record.
+    astray: Map<String, Value>,
     /// Why it does not pass by itself, if it does not.
     pub(crate) asks_because: Vec<String>,
 }
@@ -48,9 +56,8 @@ impl Plan {
 
     /// How the review stands as it begins.
     pub(crate) fn summary(&self, revision: &Revision) -> Summary {
-        let seat =
-            |approval: &Approval| Seat { counts_for: approval.serves.clone(), approval: approval.clone() };
-        let seats: Vec<Seat> = self.requests.iter().map(seat).collect();
+        let seat = |(approval, answers): (&Approval, &Vec<usize>)| Seat::plain(approval.clone(), answers.clone());
+        let seats: Vec<Seat> = self.requests.iter().zip(&self.answers).map(seat).collect();
         summary(&self.review, &seats, &revision.provenance)
     }
 
@@ -62,6 +69,7 @@ impl Plan {
         details.insert("policies".into(), versions.into());
         details.insert("risk_score".into(), self.review.risk_score.into());
         details.insert("content_hash".into(), self.review.content_hash.to_string().into());
+        details.extend(self.astray.clone());
         details
     }
 }
@@ -78,11 +86,19 @@ pub(crate) async fn plan(
     let opening = Opening { id: act.hub().ids.id(), policies, risk, at: act.now() };
     let (wanted, actor) = matter.by;
     let (task, review) = open(&matter.task, wanted, actor, &opening).map_err(refused)?;
-    let requests = match auto.is_ok() {
-        true => Vec::new(),
-        false => requests(tx, act, (matter, settings), (&task, &review)).await?,
+    let mut plan = Plan {
+        task,
+        review,
+        requests: Vec::new(),
+        answers: Vec::new(),
+        astray: Map::new(),
+        asks_because: Vec::new(),
     };
-    Ok(Plan { task, review, requests, asks_because: auto.err().unwrap_or_default() })
+    if let Err(because) = auto {
+        plan.asks_because = because;
+        place(tx, act, (matter, settings), &mut plan).await?;
+    }
+    Ok(plan)
 }
 
 type Judged = (Risk, Vec<Matched>, Result<(), Vec<String>>);
@@ -121,21 +137,52 @@ async fn judge(
     Ok((risk, policies, auto))
 }
 
-async fn requests(
+/// Who is asked: whom the policies mean, and where their delegations lead.
+async fn place(
     tx: &mut Tx,
     act: &impl Deed,
     (matter, settings): (&Matter<'_>, &Settings),
-    (task, review): (&Task, &Review),
-) -> Result<Vec<Approval>, HubError> {
-    let candidates = people::candidates(tx, act.org(), &review.policies).await?;
-    let asked = panel(&review.policies, &candidates, &matter.revision.provenance);
-    let request = |person: domain::reviews::Asked| {
-        let due_at = due(&review.policies, &person.serves, settings, act.now());
+    plan: &mut Plan,
+) -> Result<(), HubError> {
+    let candidates = people::candidates(tx, act.org(), &plan.review.policies).await?;
+    let provenance = &matter.revision.provenance;
+    let asked = panel(&plan.review.policies, &candidates, provenance);
+    let book = delegations::book(tx, act.org(), asked.iter().map(|asked| asked.reviewer)).await?;
+    let able = delegations::stand_ins(tx, act.org(), &book).await?;
+    let about = About::new(&matter.config.task_type, &matter.config.resources, plan.review.risk_score);
+    let routed = routed(asked, &book, &about, (provenance, act.now()), |who| able.contains(&who));
+    plan.astray = astray(&routed);
+    for placed in routed.placed {
+        let answers = if placed.passed_on.is_some() { &placed.serves } else { &placed.answers };
+        let due_at = due(&plan.review.policies, answers, settings, act.now());
         let id = act.hub().ids.id();
-        let request = Request { id, reviewer: person.reviewer, serves: person.serves, joined: false, due_at };
-        review.request(task, request, act.now())
-    };
-    Ok(asked.into_iter().map(request).collect())
+        let request = Request { id, reviewer: placed.reviewer, serves: placed.serves, joined: false, due_at };
+        let mut request = plan.review.request(&plan.task, request, act.now());
+        request.routing.follows = placed.follows;
+        request.delegation_chain = placed.through;
+        if let Some(chain) = &placed.passed_on {
+            request = request.passed_on(chain, act.now());
+        }
+        plan.requests.push(request);
+        plan.answers.push(placed.answers);
+    }
+    Ok(())
+}
+
+/// Delegations that led in a circle, or to whoever had a hand in the task.
+fn astray(routed: &Routed) -> Map<String, Value> {
+    let mut astray = Map::new();
+    let name = |id: &Id<Account>| id.to_string();
+    if !routed.circles.is_empty() {
+        let circles: Vec<Vec<String>> =
+            routed.circles.iter().map(|circle| circle.iter().map(name).collect()).collect();
+        astray.insert("delegation_circles".into(), json!(circles));
+    }
+    if !routed.void.is_empty() {
+        let void = routed.void.iter().map(|(of, by)| json!({"reviewer_id": name(of), "by": name(by)}));
+        astray.insert("void_delegations".into(), void.collect());
+    }
+    astray
 }
 
 /// Until when somebody who serves these policies should answer.

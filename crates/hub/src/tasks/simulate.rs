@@ -1,5 +1,6 @@
 //! What would happen to a task that was handed in now. Nothing changes.
 
+use domain::approvals::ApprovalStatus;
 use domain::reviews::Resolution;
 use domain::risk::Risk;
 use domain::tasks::{Actor, Move, TaskState};
@@ -53,7 +54,8 @@ async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Simulated, HubError> {
         state = TaskState::Approved;
     }
     let summary = plan.summary(&revision);
-    let requests = approvals::seen_all(tx, &act.caller, plan.requests).await?;
+    let asked = plan.requests.into_iter().filter(|request| request.status == ApprovalStatus::Pending);
+    let requests = approvals::seen_all(tx, &act.caller, asked.collect()).await?;
     Ok(Simulated {
         state,
         risk: plan.task.risk,

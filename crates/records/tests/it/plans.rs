@@ -88,6 +88,19 @@ async fn a_queue_is_a_walk_along_its_index() {
 }
 
 #[tokio::test]
+async fn a_chain_is_followed_from_person_to_person() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let statement = registered().find(|statement| statement.name == "records::delegations::REACHED").unwrap();
+    let lines = plan(&conn, &(statement.texts)().0);
+    let by_person = lines.iter().filter(|line| line.contains("idx_delegations_active (org_id=? AND owner_id=?"));
+    assert_eq!(by_person.count(), 2, "{lines:?}");
+    let statement = registered().find(|statement| statement.name == "records::delegations::LIST").unwrap();
+    let lines = plan(&conn, &(statement.texts)().0);
+    assert!(lines.len() == 1 && lines[0].contains("idx_delegations_owner"), "{lines:?}");
+}
+
+#[tokio::test]
 async fn work_is_found_along_its_queue() {
     let ground = Ground::open(Engine::Sqlite).await;
     let conn = rusqlite::Connection::open(ground.file()).unwrap();

@@ -7,6 +7,7 @@ pub(crate) mod approval_batches;
 pub(crate) mod approvals;
 pub(crate) mod archives;
 pub(crate) mod audit;
+pub(crate) mod delegations;
 pub(crate) mod device_logins;
 pub(crate) mod errors;
 pub(crate) mod events;

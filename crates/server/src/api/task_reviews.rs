@@ -4,11 +4,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use domain::Id;
+use domain::tasks::TaskState;
 use hub::ApprovalFilter;
 use hub::approvals;
 use hub::idempotency::Answer;
-use hub::tasks::{self, Seen};
-use wire::{Approval, GiveReason, Page, PageQuery, Resubmit, Task};
+use hub::tasks::{self, Seen, Urgency};
+use wire::{Approval, GiveReason, GiveUrgency, Page, PageQuery, Resubmit, Task};
 
 use super::page::{List, limits};
 use super::tasks::shown;
@@ -120,6 +121,52 @@ pub(crate) async fn join(
     Ok(made(approvals::join(&app.hub, &caller, id.id(), once).await?, super::approvals::rendered))
 }
 
+/// Asks the other admins to end the review with yes; the first who signs does.
+#[utoipa::path(post, path = "/api/v1/tasks/{id}/override", operation_id = "override_review",
+    tag = "tasks", request_body = GiveUrgency, params(("id" = uuid::Uuid, Path),
+    ("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 h")),
+    responses((status = 202, description = "Asked; nothing changes until somebody signs", body = Task),
+              (status = 403, description = "For admins who had no hand in it", body = wire::Problem),
+              (status = 404, description = "No such task", body = wire::Problem),
+              (status = 409, description = "It is not reviewed, or nobody could sign", body = wire::Problem),
+              (status = 422, description = "Not valid", body = wire::Problem)))]
+pub(crate) async fn ask_override(
+    State(app): State<App>,
+    Who(caller): Who,
+    id: PathId,
+    terms: Terms,
+    input: Input<GiveUrgency>,
+) -> Result<Response<Body>, Problem> {
+    let Input { value, body_hash } = input.checked()?;
+    let once = terms.once(&caller, body_hash, accepted);
+    let urgency = Urgency { id: id.id(), reason: value.reason, ticket: value.incident_ticket };
+    Ok(made(tasks::ask_override(&app.hub, &caller, urgency, once).await?, accepted))
+}
+
+/// Puts an approved task at the head of the queue; of one that is reviewed it asks for an override that then does so.
+/// Locks are never skipped.
+#[utoipa::path(post, path = "/api/v1/tasks/{id}/force-apply", operation_id = "force_apply",
+    tag = "tasks", request_body = GiveUrgency, params(("id" = uuid::Uuid, Path),
+    ("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 h")),
+    responses((status = 200, description = "It is first", body = Task),
+              (status = 202, description = "Asked; nothing changes until somebody signs", body = Task),
+              (status = 403, description = "For admins", body = wire::Problem),
+              (status = 404, description = "No such task", body = wire::Problem),
+              (status = 409, description = "It is neither approved nor reviewed, or waits for others", body = wire::Problem),
+              (status = 422, description = "Not valid", body = wire::Problem)))]
+pub(crate) async fn force_apply(
+    State(app): State<App>,
+    Who(caller): Who,
+    id: PathId,
+    terms: Terms,
+    input: Input<GiveUrgency>,
+) -> Result<Response<Body>, Problem> {
+    let Input { value, body_hash } = input.checked()?;
+    let once = terms.once(&caller, body_hash, forced);
+    let urgency = Urgency { id: id.id(), reason: value.reason, ticket: value.incident_ticket };
+    Ok(made(tasks::force_apply(&app.hub, &caller, urgency, once).await?, forced))
+}
+
 /// Every request about a task, of all its reviews.
 #[utoipa::path(get, path = "/api/v1/tasks/{id}/approvals", operation_id = "list_task_approvals",
     tag = "tasks", params(("id" = uuid::Uuid, Path), PageQuery),
@@ -142,6 +189,13 @@ pub(crate) async fn approvals(
 
 fn accepted(seen: &Seen) -> Answer {
     answer(StatusCode::ACCEPTED, None, &shown(seen))
+}
+
+fn forced(seen: &Seen) -> Answer {
+    match seen.task.state {
+        TaskState::Approved => done(seen),
+        _ => accepted(seen),
+    }
 }
 
 fn done(seen: &Seen) -> Answer {

@@ -14,6 +14,7 @@ mod audit;
 mod backdoor;
 mod bodies;
 mod credentials;
+mod delegations;
 mod devices;
 mod documents;
 mod events;

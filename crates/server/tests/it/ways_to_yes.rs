@@ -54,6 +54,16 @@ const WRONG: &[(&str, &str)] = &[
         "a quorum of nobody who had no hand in it",
     ),
     (
+        "grants WHERE basis = 'override' AND voided_at IS NULL AND NOT EXISTS (SELECT 1 FROM approvals JOIN \
+         task_revisions ON task_revisions.task_id = approvals.task_id AND \
+         task_revisions.number = grants.revision WHERE approvals.review_id = grants.review_id AND \
+         approvals.kind = 'override' AND approvals.status = 'APPROVED' AND \
+         approvals.content_hash = grants.content_hash AND CAST(approvals.routing AS TEXT) NOT LIKE '%' || \
+         CAST(approvals.reviewed_by AS TEXT) || '%' AND CAST(task_revisions.provenance AS TEXT) NOT LIKE '%' || \
+         CAST(approvals.reviewer_id AS TEXT) || '%')",
+        "an override that one admin alone signed, or one who had a hand in it",
+    ),
+    (
         "tasks WHERE state = 'APPLYING' AND 1 <> (SELECT count(*) FROM executions WHERE executions.task_id = \
          tasks.id AND executions.purpose = 'apply' AND executions.ended_at IS NULL)",
         "APPLYING with another number of attempts than one",

@@ -8,7 +8,7 @@ use std::io::{Write, stdout};
 use clap::{Args, Subcommand, ValueEnum};
 use client::Client;
 use uuid::Uuid;
-use wire::{Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Task};
+use wire::{Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, PassOn, Task};
 
 use super::answer::{SHOWN_DEFAULT, account, pages, show_all, show_one};
 use super::tasks::show::{one_line, whole, word};
@@ -35,6 +35,8 @@ What the task does is printed whole, in one order; what cannot be seen is writte
 the policies that apply and why, and what is missing.";
 const ACKNOWLEDGE_EXAMPLES: &str =
     "Example: countersign approval acknowledge 0197a000-0000-7000-8000-000000000000";
+const DELEGATE_EXAMPLES: &str = "\
+Example: countersign approval delegate 0197a000-0000-7000-8000-000000000000 --to bob@example.org --reason 'his database'";
 const STATS_EXAMPLES: &str = "\
 Examples:
   countersign approval stats
@@ -66,6 +68,9 @@ enum Action {
     /// Answer many requests at once: all of them, or none
     #[command(after_help = batch::EXAMPLES)]
     Batch(batch::Batch),
+    /// Pass a request on to somebody who decides instead
+    #[command(after_help = DELEGATE_EXAMPLES)]
+    Delegate(Delegate),
     /// Say that you have seen a request
     #[command(after_help = ACKNOWLEDGE_EXAMPLES)]
     Acknowledge(One),
@@ -128,6 +133,20 @@ struct One {
 }
 
 #[derive(Args)]
+struct Delegate {
+    #[command(flatten)]
+    client: ClientFlags,
+    /// The request's id
+    approval: Uuid,
+    /// Who decides instead: an id or an e-mail
+    #[arg(long, value_name = "ACCOUNT")]
+    to: String,
+    /// Why
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Args)]
 struct Stats {
     #[command(flatten)]
     client: ClientFlags,
@@ -153,6 +172,12 @@ pub(crate) fn run(command: Approvals) -> anyhow::Result<Exit> {
             Action::Reject(refusing) => decide::reject(refusing).await,
             Action::RequestChanges(refusing) => decide::request_changes(refusing).await,
             Action::Batch(many) => batch::run(many).await,
+            Action::Delegate(passed) => {
+                let client = passed.client.client()?;
+                let to = account(&client, &passed.to).await?;
+                let pass_on = PassOn { to, reason: passed.reason.clone() };
+                show_request(&client.delegate_approval(passed.approval, &pass_on).await?, passed.client.json)
+            }
             Action::Acknowledge(one) => {
                 let request = one.client.client()?.acknowledge_approval(one.approval).await?;
                 show_request(&request, one.client.json)
@@ -243,6 +268,12 @@ fn read(request: &Approval, task: &Task) -> String {
     format!("{}{changed}\n{}", head(request), whole(task))
 }
 
+/// Through whom a request came.
+fn through(chain: &[Uuid]) -> String {
+    let people: Vec<String> = chain.iter().map(ToString::to_string).collect();
+    if people.is_empty() { "-".to_owned() } else { people.join(" > ") }
+}
+
 fn head(request: &Approval) -> String {
     let optional = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), one_line);
     let lines = [
@@ -250,6 +281,8 @@ fn head(request: &Approval) -> String {
         ("kind", one_line(&request.kind)),
         ("about", request.task_id.to_string()),
         ("reviewer", one_line(&request.reviewer_name)),
+        ("came by", through(&request.delegation_chain)),
+        ("went to", request.delegated_to.map_or_else(|| "-".to_owned(), |to| to.to_string())),
         ("status", word(&request.status)),
         ("priority", one_line(&request.priority)),
         ("due", optional(request.due_at.as_deref())),

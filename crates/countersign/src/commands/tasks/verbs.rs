@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use client::{Client, ClientError};
 use uuid::Uuid;
-use wire::{GiveReason, Resubmit, Task, TaskState};
+use wire::{GiveReason, GiveUrgency, Resubmit, Task, TaskState};
 
 use super::super::approvals;
 use super::{One, show, watch as follow};
@@ -27,6 +27,16 @@ Examples:
 const WITHDRAW_EXAMPLES: &str =
     "Example: countersign task withdraw-approval 0197a000-0000-7000-8000-000000000000 --reason 'wrong table'";
 const JOIN_EXAMPLES: &str = "Example: countersign task join-review 0197a000-0000-7000-8000-000000000000";
+const OVERRIDE_EXAMPLES: &str = "\
+Example: countersign task override 0197a000-0000-7000-8000-000000000000 --reason 'the only reviewer is away' \\
+      --incident-ticket INC-7
+
+Nothing changes yet: every other admin who had no hand in the task gets a request (`approval list`), and the first who
+approves it ends the review.";
+const FORCE_EXAMPLES: &str = "\
+Example: countersign task force-apply 0197a000-0000-7000-8000-000000000000 --reason 'customers wait' --incident-ticket INC-7
+
+Of a task that is still reviewed it asks for an override that then does so. Locks are never skipped.";
 const WATCH_EXAMPLES: &str = "\
 Examples:
   countersign task watch 0197a000-0000-7000-8000-000000000000 && ./deploy
@@ -61,6 +71,32 @@ pub(super) enum Verb {
     /// Take part in a review without having been asked, as an admin
     #[command(name = "join-review", after_help = JOIN_EXAMPLES)]
     Join(One),
+    /// Ask the other admins to approve a task past its reviewers, as an admin
+    #[command(name = "override", after_help = OVERRIDE_EXAMPLES)]
+    Override(Urgent),
+    /// Put an approved task at the head of the queue, as an admin
+    #[command(name = "force-apply", after_help = FORCE_EXAMPLES)]
+    ForceApply(Urgent),
+}
+
+#[derive(Args)]
+pub(super) struct Urgent {
+    #[command(flatten)]
+    client: ClientFlags,
+    /// The task's id
+    task: Uuid,
+    /// Why
+    #[arg(long)]
+    reason: String,
+    /// The incident it is about
+    #[arg(long, value_name = "TICKET")]
+    incident_ticket: String,
+}
+
+impl Urgent {
+    fn why(&self) -> GiveUrgency {
+        GiveUrgency { reason: self.reason.clone(), incident_ticket: self.incident_ticket.clone() }
+    }
 }
 
 #[derive(Args)]
@@ -125,6 +161,14 @@ pub(super) async fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Join(one) => {
             let request = one.client.client()?.join_review(one.task).await?;
             approvals::show_request(&request, one.client.json)
+        }
+        Verb::Override(urgent) => {
+            let client = urgent.client.client()?;
+            show::task(&client.override_review(urgent.task, &urgent.why()).await?, urgent.client.json)
+        }
+        Verb::ForceApply(urgent) => {
+            let client = urgent.client.client()?;
+            show::task(&client.force_apply(urgent.task, &urgent.why()).await?, urgent.client.json)
         }
     }
 }

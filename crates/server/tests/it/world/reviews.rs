@@ -12,6 +12,17 @@ impl Things<'_> {
     pub(super) async fn of_review(&mut self, name: &str) -> String {
         match name {
             "$reviewed" => self.reviewed().await,
+            "$standin" => {
+                let email = format!("{}@example.org", fresh());
+                let body = json!({"email": email, "display_name": "Sam", "roles": ["reviewer"]});
+                id_in(&self.post(&self.maker, "/api/v1/accounts", body, 201).await, "id")
+            }
+            "$delegation" => {
+                let standin = self.get("$standin").await;
+                // Of nothing that there is, so that requests stay with the maker.
+                let body = json!({"delegate_to": standin, "conditions": {"task_types": ["none"]}});
+                id_in(&self.post(&self.maker, "/api/v1/delegations", body, 201).await, "id")
+            }
             "$approval" => {
                 let task = self.get("$reviewed").await;
                 id_in(&self.request_to_maker(&task).await, "id")

@@ -33,6 +33,8 @@ const NAMES: &[&str] = &[
     "$archived",
     "$archive",
     "$policy",
+    "$standin",
+    "$delegation",
     "$reviewed",
     "$approval",
     "$content",
@@ -196,7 +198,8 @@ impl<'h> Things<'h> {
                 let body = json!({"name": fresh(), "task_types": of, "required_roles": ["reviewer"]});
                 id_in(&self.post(&self.maker, "/api/v1/policies", body, 201).await, "id")
             }
-            "$reviewed" | "$approval" | "$content" | "$shown" | "$granted" | "$cancelled" => {
+            "$standin" | "$delegation" | "$reviewed" | "$approval" | "$content" | "$shown" | "$granted"
+            | "$cancelled" => {
                 Box::pin(self.of_review(name)).await
             }
             "$worker" | "$execution" | "$failed" => Box::pin(self.of_executions(name)).await,

@@ -298,6 +298,20 @@ pub(crate) const DOORS: &[Door] = &[
         [401, 403, 403, 403, 403, 403, 202, 202, 404],
     ),
     door("POST", "/api/v1/tasks/{id}/join-review", &["$reviewed"], "{}", ADMINS_ONE),
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/override",
+        &["$reviewed"],
+        r#"{"reason": "nobody is there", "incident_ticket": "INC-7"}"#,
+        [401, 403, 403, 403, 403, 403, 202, 202, 404],
+    ),
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/force-apply",
+        &["$granted"],
+        r#"{"reason": "customers wait", "incident_ticket": "INC-7"}"#,
+        ADMINS_ONE,
+    ),
     door("GET", "/api/v1/tasks/{id}/approvals", &["$reviewed"], "", MEMBERS_ONE),
     door("GET", "/api/v1/approvals", &[], "", MEMBERS),
     door("GET", "/api/v1/approvals/stats", &[], "", MEMBERS),
@@ -324,6 +338,20 @@ pub(crate) const DOORS: &[Door] = &[
         ASKED,
     ),
     door("POST", "/api/v1/approvals/{id}/acknowledge", &["$approval"], "{}", ASKED),
+    door("POST", "/api/v1/approvals/{id}/delegate", &["$approval"], r#"{"to": "$standin"}"#, ASKED),
+    door("GET", "/api/v1/delegations", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/delegations",
+        &[],
+        // Of nothing that there is, so that requests stay where the other doors expect them.
+        r#"{"delegate_to": "$standin", "conditions": {"task_types": ["none"]}}"#,
+        // Another tenant's reviewer is none here.
+        [401, 403, 403, 201, 201, 201, 201, 201, 422],
+    ),
+    door("GET", "/api/v1/delegations/{id}", &["$delegation"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/delegations/{id}", &["$delegation"], r#"{"cascade": true}"#, ASKED),
+    door("DELETE", "/api/v1/delegations/{id}", &["$delegation"], "", ADMINS_END),
     door(
         "POST",
         "/api/v1/approvals/batch",

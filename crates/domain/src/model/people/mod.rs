@@ -1,0 +1,194 @@
+//! Every order in which people can change while a task is reviewed: delegations made and taken back, leaves, somebody
+//! who is deactivated and replaced, two admins who override. The steps are the rules themselves; what the promise says
+//! is asked of a history that is kept beside them.
+
+mod steps;
+mod world;
+
+use stateright::{Checker, HasDiscoveries, Model, Property};
+
+use crate::approvals::{Answer, ApprovalKind};
+use crate::reviews::{Ballot, Case, Counted, Resolution, VoteRefusal};
+use crate::sample::{at, id};
+use crate::tasks::Provenance;
+use world::{ALICE, AUTHOR, BOB, CAROL, LEAVE, MAX, PEOPLE, Phase, TO_AUTHOR, TO_CAROL, World, account};
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Step {
+    Submit,
+    Say(usize),
+    TakeBack(usize),
+    Move(usize),
+    Deactivate(usize),
+    Vote { person: usize, answer: Answer },
+    AskOverride(usize),
+    Sign(usize),
+}
+
+#[derive(Clone, Copy)]
+struct Rules {
+    vote: fn(&Case, &Ballot) -> Result<Counted, VoteRefusal>,
+    /// Whether delegations are looked at again when a vote is cast.
+    looks_again: bool,
+    /// Whether people are looked at as they are now.
+    sees_who_left: bool,
+    /// Whether whoever asks for an override is left out of those who sign.
+    asks_another: bool,
+    /// Whether a chain that leads to the author is void.
+    voids: bool,
+}
+
+const SOUND: Rules = Rules {
+    vote: |case, ballot| case.vote(ballot, at(10)),
+    looks_again: true,
+    sees_who_left: true,
+    asks_another: true,
+    voids: true,
+};
+
+impl Model for Rules {
+    type State = World;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new()]
+    }
+
+    fn actions(&self, world: &World, steps: &mut Vec<Step>) {
+        if world.is_over.is_some() {
+            return;
+        }
+        if world.requests.is_empty() {
+            steps.push(Step::Submit);
+        }
+        for number in [LEAVE, TO_CAROL, TO_AUTHOR] {
+            match world.says[number] {
+                Phase::Unsaid => steps.push(Step::Say(number)),
+                Phase::Holds => steps.push(Step::TakeBack(number)),
+                Phase::Over => {}
+            }
+        }
+        steps.extend([ALICE, BOB].map(Step::Move));
+        steps.extend([BOB, CAROL].map(Step::Deactivate));
+        for person in 0..PEOPLE {
+            steps.extend([Answer::Approve, Answer::Reject].map(|answer| Step::Vote { person, answer }));
+        }
+        steps.extend([AUTHOR, CAROL, MAX].map(Step::AskOverride));
+        steps.extend([AUTHOR, CAROL, MAX].map(Step::Sign));
+    }
+
+    fn next_state(&self, world: &World, step: Step) -> Option<World> {
+        let mut after = world.clone();
+        match step {
+            Step::Submit => steps::submit(self, &mut after),
+            Step::Say(number) => after.says[number] = Phase::Holds,
+            Step::TakeBack(number) => after.says[number] = Phase::Over,
+            Step::Deactivate(person) => after.is_active[person] = false,
+            Step::Move(person) => steps::move_open(self, &mut after, person)?,
+            Step::Vote { person, answer } => steps::vote(self, &mut after, (person, ApprovalKind::Review), answer)?,
+            Step::Sign(person) => steps::vote(self, &mut after, (person, ApprovalKind::Override), Answer::Approve)?,
+            Step::AskOverride(person) => steps::ask_override(self, &mut after, person)?,
+        }
+        (after != *world).then_some(after)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(PROMISES[0], |_: &Rules, world: &World| {
+                world.approved_by.is_none_or(|people| people >= 2)
+            }),
+            Property::always(PROMISES[1], |_: &Rules, world: &World| world.strangers == 0),
+            Property::sometimes("a stand-in decided", |_: &Rules, world: &World| {
+                world.approved_by.is_some() && world.entitled.contains(&CAROL) && !world.by_override
+            }),
+            Property::sometimes("somebody was replaced", |_: &Rules, world: &World| {
+                world.approved_by.is_some() && world.entitled.contains(&MAX) && !world.by_override
+            }),
+            Property::sometimes("overridden", |_: &Rules, world: &World| world.by_override),
+            Property::sometimes("rejected", |_: &Rules, world: &World| world.is_over == Some(false)),
+        ]
+    }
+}
+
+const STEPS_MAX: usize = 7;
+const PROMISES: [&str; 2] = ["two people", "nobody decides who is not, or no longer, the one to"];
+
+/// The promises that the walk finds broken within so many steps; each break takes four at most.
+fn broken(rules: Rules) -> Vec<&'static str> {
+    let walk = rules.checker().finish_when(HasDiscoveries::AnyFailures).target_max_depth(STEPS_MAX);
+    let checked = walk.spawn_bfs().join();
+    let found = checked.discoveries();
+    PROMISES.into_iter().filter(|promise| found.contains_key(promise)).collect()
+}
+
+#[test]
+fn every_order_of_people_keeps_the_promises() {
+    let checked = SOUND.checker().threads(2).spawn_bfs().join();
+    checked.assert_properties();
+    let states = checked.unique_state_count();
+    println!("{states} states");
+    assert!(states > 1_000, "so small a world proves little: {states} states");
+}
+
+#[test]
+fn a_delegation_that_is_not_looked_at_again_is_found() {
+    assert_eq!(broken(Rules { looks_again: false, ..SOUND }), [PROMISES[1]]);
+}
+
+#[test]
+fn a_stand_in_who_counts_for_each_of_them_is_found() {
+    let vote = |case: &Case, ballot: &Ballot| {
+        let mut counted = case.vote(ballot, at(10))?;
+        let stands_in_for = case.in_place_of(ballot.voter).count();
+        if ballot.answer == Answer::Approve && stands_in_for == 2 {
+            counted.resolution = Some(Resolution::Quorum);
+        }
+        Ok(counted)
+    };
+    assert_eq!(broken(Rules { vote, ..SOUND }), [PROMISES[0]]);
+}
+
+#[test]
+fn an_override_that_one_admin_signs_alone_is_found() {
+    let vote = |case: &Case, ballot: &Ballot| {
+        let mut forgetful = case.clone();
+        for seat in &mut forgetful.seats {
+            if seat.approval.kind == ApprovalKind::Override {
+                seat.approval.routing.asked_by = vec![id(777)];
+            }
+        }
+        let mut counted = forgetful.vote(ballot, at(10))?;
+        let asked_by = case.seats.iter().find(|seat| seat.approval.id == ballot.approval_id);
+        counted.approval.routing.asked_by =
+            asked_by.map(|seat| seat.approval.routing.asked_by.clone()).unwrap_or_default();
+        Ok(counted)
+    };
+    assert_eq!(broken(Rules { asks_another: false, vote, ..SOUND }), [PROMISES[0]]);
+    // Either look is enough.
+    assert_eq!(broken(Rules { asks_another: false, ..SOUND }), [] as [&str; 0]);
+    assert_eq!(broken(Rules { vote, ..SOUND }), [] as [&str; 0]);
+}
+
+#[test]
+fn whoever_left_and_still_decides_is_found() {
+    assert_eq!(broken(Rules { sees_who_left: false, ..SOUND }), [PROMISES[1]]);
+}
+
+/// A chain that ends with the author is refused where requests are made, and once more where answers are counted.
+#[test]
+fn an_author_who_stands_in_is_found_if_both_looks_fail() {
+    let blind = |case: &Case, ballot: &Ballot| {
+        let mut case = case.clone();
+        case.provenance = Provenance::default();
+        for seat in &mut case.seats {
+            if seat.approval.reviewer_id == account(AUTHOR) && seat.approval.kind == ApprovalKind::Review {
+                seat.counts_for = vec![0];
+            }
+        }
+        case.vote(ballot, at(10))
+    };
+    assert_eq!(broken(Rules { voids: false, ..SOUND }), [] as [&str; 0]);
+    assert_eq!(broken(Rules { vote: blind, ..SOUND }), [] as [&str; 0]);
+    let found = broken(Rules { voids: false, vote: blind, ..SOUND });
+    assert!(found.contains(&PROMISES[0]), "{found:?}");
+}

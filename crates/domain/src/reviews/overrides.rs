@@ -1,0 +1,96 @@
+//! Overrides: two admins instead of a quorum (DECISIONS.md 30).
+
+use std::collections::BTreeSet;
+
+use super::{Case, VoteRefusal};
+use crate::Id;
+use crate::accounts::{Account, AccountStatus};
+use crate::approvals::{Approval, ApprovalKind, ApprovalStatus, Priority};
+use crate::delegations::Routing;
+use crate::organizations::MembershipLevel;
+use crate::policies::Candidate;
+use crate::tasks::Behind;
+use crate::Timestamp;
+
+/// Whether somebody may sign an override: an active person who is an admin of the organization.
+#[must_use]
+pub fn may_sign(candidate: &Candidate) -> bool {
+    let is_person = candidate.access_level.is_person() && !candidate.is_agent;
+    let is_admin = candidate.level.is_some_and(MembershipLevel::is_admin);
+    candidate.status == AccountStatus::Active && is_person && is_admin
+}
+
+/// Somebody who is asked to sign.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Signing {
+    /// The request's id.
+    pub id: Id<Approval>,
+    /// Everybody who stands behind asking.
+    pub asked_by: Behind,
+    /// Whether the task goes to the head of the queue then.
+    pub puts_first: bool,
+}
+
+impl Case {
+    /// The admins who can give the second signature: all but whoever asks, and nobody who had a hand in the task. Those
+    /// who were asked before are not asked again.
+    ///
+    /// # Errors
+    /// Whoever asks had a hand in it.
+    pub fn signers(
+        &self,
+        (asker, behind): (Id<Account>, &Behind),
+        admins: &[Candidate],
+    ) -> Result<BTreeSet<Id<Account>>, VoteRefusal> {
+        if self.provenance.meets(behind) || self.provenance.includes(asker) {
+            return Err(VoteRefusal::OwnWork);
+        }
+        let is_new = |account: Id<Account>| {
+            !self.seats.iter().any(|seat| {
+                seat.approval.kind == ApprovalKind::Override && seat.approval.reviewer_id == account
+            })
+        };
+        let may = |admin: &&Candidate| {
+            let id = admin.account_id;
+            may_sign(admin) && id != asker && !self.provenance.includes(id) && is_new(id)
+        };
+        Ok(admins.iter().filter(may).map(|admin| admin.account_id).collect())
+    }
+
+    /// The request for the second signature.
+    #[must_use]
+    pub fn signature(&self, signer: Id<Account>, signing: &Signing, now: Timestamp) -> Approval {
+        Approval {
+            id: signing.id,
+            org_id: self.review.org_id,
+            task_id: self.review.task_id,
+            review_id: self.review.id,
+            kind: ApprovalKind::Override,
+            reviewer_id: signer,
+            status: ApprovalStatus::Pending,
+            priority: Priority::Urgent,
+            score: Priority::Urgent.score(self.review.risk_score),
+            serves: Vec::new(),
+            content_hash: self.review.content_hash,
+            joined: false,
+            delegated_to: None,
+            delegation_chain: Vec::new(),
+            routing: Routing {
+                asked_by: signing.asked_by.iter().collect(),
+                puts_first: signing.puts_first,
+                ..Routing::default()
+            },
+            due_at: None,
+            acknowledged_at: None,
+            response: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// Whether these are two people: nobody stands behind both asking and signing.
+    pub(super) fn is_second(approval: &Approval, behind: &Behind) -> bool {
+        !approval.routing.asked_by.is_empty()
+            && behind.iter().all(|signer| !approval.routing.asked_by.contains(&signer))
+    }
+}
