@@ -23,7 +23,11 @@ impl Client {
     }
 
     /// Changes a delegation.
-    pub async fn update_delegation(&self, id: Uuid, form: &DelegationForm) -> Result<Delegation, ClientError> {
+    pub async fn update_delegation(
+        &self,
+        id: Uuid,
+        form: &DelegationForm,
+    ) -> Result<Delegation, ClientError> {
         self.answer(self.api(Method::PATCH, &format!("/delegations/{id}")).json(form)).await
     }
 

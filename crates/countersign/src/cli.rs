@@ -6,9 +6,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, approvals, archives, audit, backup, config_check, delegations, events, executions, key, locks,
-    login, logout, man, me, migrate, org, policies, projects, resource_catalogue, restore, serve, settings,
-    tasks,
+    account, admin, agents, approvals, archives, audit, backup, config_check, delegations, events,
+    executions, key, locks, login, logout, man, me, migrate, org, policies, projects, resource_catalogue,
+    restore, serve, settings, tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;

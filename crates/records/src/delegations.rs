@@ -107,18 +107,18 @@ statement!(
 // decided elsewhere. SQLite must be told to begin with the people and not with the organization.
 statement!(
     REACHED: DelegationRow =
-        lite "WITH RECURSIVE reached (owner_id) AS (SELECT value FROM json_each($2) WHERE EXISTS (SELECT 1 FROM \
-              delegations WHERE org_id = $1 AND active = true) UNION SELECT d.delegate_to FROM reached CROSS JOIN \
-              delegations d WHERE d.org_id = $1 AND d.owner_id = reached.owner_id AND d.active = true) \
+        lite "WITH RECURSIVE reached (owner_id) AS (SELECT value FROM json_each($1) WHERE EXISTS (SELECT 1 FROM \
+              delegations WHERE org_id = $2 AND active = true) UNION SELECT d.delegate_to FROM reached CROSS JOIN \
+              delegations d WHERE d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true) \
               SELECT d.id, d.org_id, d.owner_id, d.delegate_to, d.kind, d.conditions, d.cascades, d.active, \
               d.starts_at, d.expires_at, d.behind, d.version, d.created_at, d.updated_at FROM reached CROSS JOIN \
-              delegations d WHERE d.org_id = $1 AND d.owner_id = reached.owner_id AND d.active = true",
-        pg "WITH RECURSIVE reached (owner_id) AS (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2) WHERE \
-            EXISTS (SELECT 1 FROM delegations WHERE org_id = $1 AND active = true) UNION SELECT d.delegate_to FROM \
-            reached JOIN delegations d ON d.org_id = $1 AND d.owner_id = reached.owner_id AND d.active = true) \
+              delegations d WHERE d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true",
+        pg "WITH RECURSIVE reached (owner_id) AS (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($1) WHERE \
+            EXISTS (SELECT 1 FROM delegations WHERE org_id = $2 AND active = true) UNION SELECT d.delegate_to FROM \
+            reached JOIN delegations d ON d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true) \
             SELECT d.id, d.org_id, d.owner_id, d.delegate_to, d.kind, d.conditions, d.cascades, d.active, \
             d.starts_at, d.expires_at, d.behind, d.version, d.created_at, d.updated_at FROM reached JOIN \
-            delegations d ON d.org_id = $1 AND d.owner_id = reached.owner_id AND d.active = true"
+            delegations d ON d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true"
 );
 
 struct Count {
@@ -192,12 +192,20 @@ pub async fn get(tx: &mut Tx, org: Id<Organization>, id: Id<Delegation>) -> Resu
 }
 
 /// The delegation, which nobody changes until this unit ends.
-pub async fn get_shared(tx: &mut Tx, org: Id<Organization>, id: Id<Delegation>) -> Result<Option<Delegation>> {
+pub async fn get_shared(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    id: Id<Delegation>,
+) -> Result<Option<Delegation>> {
     Ok(tx.opt(&GET_SHARED, args![org, id]).await?.map(Into::into))
 }
 
 /// The delegation, for a unit that is about to change it.
-pub async fn get_locked(tx: &mut Tx, org: Id<Organization>, id: Id<Delegation>) -> Result<Option<Delegation>> {
+pub async fn get_locked(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    id: Id<Delegation>,
+) -> Result<Option<Delegation>> {
     Ok(tx.opt(&GET_LOCKED, args![org, id]).await?.map(Into::into))
 }
 
@@ -208,7 +216,7 @@ pub async fn reached(
     from: impl IntoIterator<Item = Id<Account>>,
 ) -> Result<Vec<Delegation>> {
     let from = Json::from(from.into_iter().map(|id| id.to_string()).collect::<Vec<_>>());
-    Ok(tx.all(&REACHED, args![org, &from]).await?.into_iter().map(Into::into).collect())
+    Ok(tx.all(&REACHED, args![&from, org]).await?.into_iter().map(Into::into).collect())
 }
 
 /// How many delegations of this person are active.

@@ -42,8 +42,8 @@ pub use accounts::{
 pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heartbeat, UpdateAgent};
 pub use approvals::{
     AnswerBatch, Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve,
-    BatchAction, BatchAnswered, BatchOptions, GiveReason, GiveUrgency, Refuse, Resubmit, Review, ReviewPolicy,
-    SimulatedRequest, Simulation,
+    BatchAction, BatchAnswered, BatchOptions, GiveReason, GiveUrgency, Refuse, Resubmit, Review,
+    ReviewPolicy, SimulatedRequest, Simulation,
 };
 pub use archives::Archive;
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};

@@ -30,7 +30,8 @@ Examples:
       a leave: what waits for you moves to Bob when it begins, and comes back when it ends
   countersign delegation create bob@example.org --follow
       you are asked as before; when Bob approves, your approval is recorded as following his";
-const SHOW_EXAMPLES: &str = "Example: countersign delegation show 0197a000-0000-7000-8000-000000000000 --json";
+const SHOW_EXAMPLES: &str =
+    "Example: countersign delegation show 0197a000-0000-7000-8000-000000000000 --json";
 const CHANGE_EXAMPLES: &str = "\
 Examples:
   countersign delegation change 0197a000-0000-7000-8000-000000000000 --until 2026-08-20T00:00:00Z
@@ -181,7 +182,8 @@ async fn run_list(list: &List) -> anyhow::Result<Exit> {
         Some(named) => Some(account(&client, named).await?.to_string()),
         None => (!list.all).then(|| "me".to_owned()),
     };
-    let query = DelegationsQuery { owner, active: list.active.then_some(true), ..DelegationsQuery::default() };
+    let query =
+        DelegationsQuery { owner, active: list.active.then_some(true), ..DelegationsQuery::default() };
     let page = async |cursor| client.delegations(&DelegationsQuery { cursor, ..query.clone() }).await;
     show_all(&pages(list.limit, page).await?, list.client.json, table)
 }

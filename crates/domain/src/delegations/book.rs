@@ -41,6 +41,17 @@ pub enum Route {
     Circle(Vec<Id<Account>>),
 }
 
+impl Route {
+    /// Who decides, if it is somebody else.
+    #[must_use]
+    pub fn end(&self) -> Option<Id<Account>> {
+        match self {
+            Self::To(chain) => Some(chain.to),
+            Self::Own | Self::Void(_) | Self::Circle(_) => None,
+        }
+    }
+}
+
 /// The delegations that matter, by their owners.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Book {

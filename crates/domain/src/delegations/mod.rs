@@ -105,8 +105,9 @@ impl Conditions {
     /// Something else was stored.
     pub fn from_value(value: &Value) -> Result<Self, NotConditions> {
         let member = |name: &str| value.get(name).cloned().ok_or(NotConditions);
-        let texts =
-            |name: &str| serde_json::from_value::<Option<Vec<String>>>(member(name)?).map_err(|_| NotConditions);
+        let texts = |name: &str| {
+            serde_json::from_value::<Option<Vec<String>>>(member(name)?).map_err(|_| NotConditions)
+        };
         let risk = serde_json::from_value(member("risk_above")?).map_err(|_| NotConditions)?;
         Ok(Self {
             task_types: texts("task_types")?,

@@ -110,8 +110,10 @@ fn id<T>(value: &Value) -> Result<Id<T>, NotRouting> {
 pub fn may_stand_in(candidate: &Candidate) -> bool {
     let is_person = candidate.access_level.is_person() && !candidate.is_agent;
     let is_admin = candidate.level.is_some_and(MembershipLevel::is_admin);
-    let reviews =
-        candidate.roles.iter().any(|held| held.role == roles::REVIEWER && held.counts_for(candidate.account_id));
+    let reviews = candidate
+        .roles
+        .iter()
+        .any(|held| held.role == roles::REVIEWER && held.counts_for(candidate.account_id));
     let is_here = candidate.status == AccountStatus::Active && candidate.level.is_some();
     is_here && is_person && (is_admin || reviews)
 }

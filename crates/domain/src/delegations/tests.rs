@@ -110,7 +110,11 @@ fn circles_are_seen_and_refused() {
     let back = delegation(12, 3, 1);
     assert_eq!(book.circle(&back), Some(vec![id(3), id(1), id(2), id(3)]));
     assert_eq!(book.circle(&Delegation { active: false, ..back.clone() }), None);
-    assert_eq!(book.circle(&Delegation { cascade: false, ..back.clone() }), None, "it goes no further than Alice");
+    assert_eq!(
+        book.circle(&Delegation { cascade: false, ..back.clone() }),
+        None,
+        "it goes no further than Alice"
+    );
     // Two people who cover for each other, one after the other.
     let first = Delegation { starts_at: Some(at(0)), expires_at: Some(at(10)), ..delegation(10, 1, 2) };
     let then = Delegation { starts_at: Some(at(10)), expires_at: Some(at(20)), ..delegation(11, 2, 1) };

@@ -86,7 +86,9 @@ impl Case {
         let to = chain.map_or(before.reviewer_id, |chain| chain.to);
         let is_there = match chain {
             None => before.status == ApprovalStatus::Pending,
-            Some(chain) => before.delegated_to == Some(chain.to) && links(before).eq(chain.links.iter().copied()),
+            Some(chain) => {
+                before.delegated_to == Some(chain.to) && links(before).eq(chain.links.iter().copied())
+            }
         };
         if is_there {
             return Moved::default();
@@ -163,9 +165,8 @@ impl Case {
     /// The request of this person, whatever became of it.
     #[must_use]
     pub fn seat_of(&self, account: Id<Account>) -> Option<&Seat> {
-        let is_theirs = |seat: &&Seat| {
-            seat.approval.reviewer_id == account && seat.approval.kind == ApprovalKind::Review
-        };
+        let is_theirs =
+            |seat: &&Seat| seat.approval.reviewer_id == account && seat.approval.kind == ApprovalKind::Review;
         self.seats.iter().find(is_theirs)
     }
 

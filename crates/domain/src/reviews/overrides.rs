@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::{Case, VoteRefusal};
 use crate::Id;
+use crate::Timestamp;
 use crate::accounts::{Account, AccountStatus};
 use crate::approvals::{Approval, ApprovalKind, ApprovalStatus, Priority};
 use crate::delegations::Routing;
 use crate::organizations::MembershipLevel;
 use crate::policies::Candidate;
 use crate::tasks::Behind;
-use crate::Timestamp;
 
 /// Whether somebody may sign an override: an active person who is an admin of the organization.
 #[must_use]

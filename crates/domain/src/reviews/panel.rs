@@ -1,6 +1,6 @@
 //! Who is asked, and what an answer of theirs counts for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::accounts::Account;
 use crate::approvals::Approval;
@@ -97,11 +97,18 @@ pub fn routed(
 ) -> Routed {
     let mut routed = Routed::default();
     let mut arrivals: Vec<(Chain, Vec<usize>)> = Vec::new();
-    for Asked { reviewer, serves } in asked {
-        let route = book.route(reviewer, matter, (provenance, now), &may_stand_in);
+    let route = |asked: Asked| {
+        let route = book.route(asked.reviewer, matter, (provenance, now), &may_stand_in);
+        (asked, route)
+    };
+    let routes: Vec<(Asked, Route)> = asked.into_iter().map(route).collect();
+    let decide: BTreeSet<Id<Account>> = routes.iter().filter_map(|(_, route)| route.end()).collect();
+    for (Asked { reviewer, serves }, route) in routes {
         let mut passed_on = None;
         match route {
             Route::Own => {}
+            // Who decides in another's place decides in their own too: they read it anyway.
+            Route::To(_) if decide.contains(&reviewer) => {}
             Route::Circle(circle) => routed.circles.push(circle),
             Route::Void(by) => {
                 routed.void.push((reviewer, by));

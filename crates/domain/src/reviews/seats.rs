@@ -87,9 +87,7 @@ impl Hall<'_> {
         }
         match other.routing.reassigned {
             true => other.serves.clone(),
-            false => {
-                counts_for(self.policies, other, self.people.get(&other.reviewer_id), self.provenance)
-            }
+            false => counts_for(self.policies, other, self.people.get(&other.reviewer_id), self.provenance),
         }
     }
 

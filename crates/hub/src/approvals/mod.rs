@@ -15,8 +15,8 @@ use records::Tx;
 use serde_json::json;
 
 pub use acknowledge::acknowledge;
-pub use delegate::{PassOn, delegate};
 pub use batch::{BATCH_MAX, Batch, batch};
+pub use delegate::{PassOn, delegate};
 pub use join::join;
 pub(crate) use list::seen_all;
 pub use list::{get, list};

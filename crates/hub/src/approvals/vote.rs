@@ -145,9 +145,8 @@ pub(super) async fn settle<T>(
     let actor = Actor { is_reviewer: true, ..Actor::default() };
     let ending = Ending { resolution, by: Some(act.actor()), actor, at: act.now };
     let task = finish(tx, act, case, ending).await?;
-    let puts_first = |seat: &Seat| {
-        seat.approval.routing.puts_first && seat.approval.status == ApprovalStatus::Approved
-    };
+    let puts_first =
+        |seat: &Seat| seat.approval.routing.puts_first && seat.approval.status == ApprovalStatus::Approved;
     if resolution != Resolution::Override || !case.seats.iter().any(puts_first) {
         return Ok(task);
     }
@@ -162,10 +161,9 @@ pub(crate) fn refused(refusal: VoteRefusal) -> HubError {
     match refusal {
         VoteRefusal::NotYours | VoteRefusal::NotEligible => HubError::NotYourReview(detail),
         VoteRefusal::OwnWork | VoteRefusal::SameHand => HubError::SelfApproval(detail),
-        VoteRefusal::Resolved(resolution) => HubError::AlreadyResolved {
-            resolution: resolution.map(Resolution::as_str),
-            detail,
-        },
+        VoteRefusal::Resolved(resolution) => {
+            HubError::AlreadyResolved { resolution: resolution.map(Resolution::as_str), detail }
+        }
         VoteRefusal::Closed => HubError::AlreadyResolved { resolution: None, detail },
         VoteRefusal::Stale { content_hash, review_hash } => HubError::StaleContent {
             content_hash: content_hash.to_string(),

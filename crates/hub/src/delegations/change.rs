@@ -36,7 +36,9 @@ async fn change_unit(tx: &mut Tx, act: &Act<Change>) -> Result<Delegation, HubEr
     let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     let before = before.ok_or(MISSING)?;
     if before.owner_id != act.actor() {
-        return Err(HubError::Forbidden("this delegation is somebody else's; nobody delegates for another".into()));
+        return Err(HubError::Forbidden(
+            "this delegation is somebody else's; nobody delegates for another".into(),
+        ));
     }
     crate::etag::require(if_match.as_deref(), &etag(&before))?;
     let behind = behind(tx, &current).await?;
@@ -65,7 +67,9 @@ async fn end_unit(tx: &mut Tx, act: &Act<Id<Delegation>>) -> Result<(), HubError
     let standing = act.confirm(tx, Capability::ApprovalsDecide).await?;
     let before = before.ok_or(MISSING)?;
     if before.owner_id != act.actor() && !standing.is_org_admin() {
-        return Err(HubError::Forbidden("only its owner and admins of the organization end a delegation".into()));
+        return Err(HubError::Forbidden(
+            "only its owner and admins of the organization end a delegation".into(),
+        ));
     }
     if !before.active {
         return Ok(());

@@ -78,8 +78,7 @@ async fn require_sound(tx: &mut Tx, delegation: &Delegation, is_new: bool) -> Re
             return Err(HubError::field("/active", full));
         }
     }
-    let book: Book =
-        delegations::reached(tx, org, [delegation.delegate_to]).await?.into_iter().collect();
+    let book: Book = delegations::reached(tx, org, [delegation.delegate_to]).await?.into_iter().collect();
     match book.circle(delegation) {
         None => Ok(()),
         Some(circle) => {
@@ -91,7 +90,12 @@ async fn require_sound(tx: &mut Tx, delegation: &Delegation, is_new: bool) -> Re
 }
 
 /// Has open requests looked at when the delegation begins, ends, or has just changed.
-async fn schedule(tx: &mut Tx, delegation: &Delegation, run_at: Timestamp, now: Timestamp) -> Result<(), HubError> {
+async fn schedule(
+    tx: &mut Tx,
+    delegation: &Delegation,
+    run_at: Timestamp,
+    now: Timestamp,
+) -> Result<(), HubError> {
     let job = Job {
         kind: SETTLE.into(),
         key: delegation.id.to_string(),

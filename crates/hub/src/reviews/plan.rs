@@ -56,7 +56,8 @@ impl Plan {
 
     /// How the review stands as it begins.
     pub(crate) fn summary(&self, revision: &Revision) -> Summary {
-        let seat = |(approval, answers): (&Approval, &Vec<usize>)| Seat::plain(approval.clone(), answers.clone());
+        let seat =
+            |(approval, answers): (&Approval, &Vec<usize>)| Seat::plain(approval.clone(), answers.clone());
         let seats: Vec<Seat> = self.requests.iter().zip(&self.answers).map(seat).collect();
         summary(&self.review, &seats, &revision.provenance)
     }

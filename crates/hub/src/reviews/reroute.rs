@@ -140,12 +140,7 @@ fn holds(case: &Case, origin: &Seat) -> bool {
     })
 }
 
-async fn ways(
-    tx: &mut Tx,
-    looking: &Looking,
-    case: &Case,
-    from: Id<Account>,
-) -> Result<Ways, HubError> {
+async fn ways(tx: &mut Tx, looking: &Looking, case: &Case, from: Id<Account>) -> Result<Ways, HubError> {
     let book = book(tx, looking.org, [from]).await?;
     let able = stand_ins(tx, looking.org, &book).await?;
     Ok(Ways { matter: matter_of(tx, &case.task, &case.review).await?, book, able, now: looking.now })
@@ -154,7 +149,8 @@ async fn ways(
 impl Ways {
     /// Where a request to this person goes; none: to them. Whoever has answered already is not asked more.
     fn to(&self, case: &Case, from: Id<Account>) -> Option<Chain> {
-        let route = self.book.route(from, &self.matter, (&case.provenance, self.now), |who| self.able.contains(&who));
+        let route =
+            self.book.route(from, &self.matter, (&case.provenance, self.now), |who| self.able.contains(&who));
         let Route::To(chain) = route else { return None };
         let is_open = |seat: &Seat| {
             matches!(seat.approval.status, ApprovalStatus::Pending | ApprovalStatus::Superseded)
@@ -219,12 +215,7 @@ async fn write(
 }
 
 /// Writes requests that moved, asks whoever is new, and tells those who are no longer asked.
-pub(crate) async fn save(
-    tx: &mut Tx,
-    act: &impl Deed,
-    case: &Case,
-    moved: &Moved,
-) -> Result<(), HubError> {
+pub(crate) async fn save(tx: &mut Tx, act: &impl Deed, case: &Case, moved: &Moved) -> Result<(), HubError> {
     for changed in &moved.changed {
         approvals::update(tx, changed).await?;
         approvals::route(tx, changed).await?;
@@ -238,7 +229,8 @@ pub(crate) async fn save(
     let serves: Vec<usize> = moved.changed.iter().flat_map(|changed| changed.serves.clone()).collect();
     let settings = settings::load(tx, act.org()).await?;
     let due_at = due(&case.review.policies, &serves, &settings, act.now());
-    let request = Request { id: act.hub().ids.id(), reviewer: *reviewer, serves: Vec::new(), joined: false, due_at };
+    let request =
+        Request { id: act.hub().ids.id(), reviewer: *reviewer, serves: Vec::new(), joined: false, due_at };
     let mut asked = case.review.request(&case.task, request, act.now());
     asked.delegation_chain.clone_from(through);
     ask(tx, act, &asked).await

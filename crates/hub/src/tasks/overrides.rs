@@ -1,9 +1,9 @@
 //! Two admins instead of a quorum, and the head of the queue (DECISIONS.md 30).
 
+use domain::Id;
 use domain::permissions::Capability;
 use domain::reviews::Signing;
 use domain::tasks::{Move, Task, TaskState};
-use domain::Id;
 use records::{Tx, tasks};
 use serde_json::json;
 
@@ -74,7 +74,8 @@ async fn put_first(
 ) -> Result<Task, HubError> {
     require(current, &task, Move::PutFirst)?;
     if is_waiting(tx, act, task.id).await? {
-        let detail = "it waits for tasks that are not completed, and those are not skipped; finish them first";
+        let detail =
+            "it waits for tasks that are not completed, and those are not skipped; finish them first";
         return Err(HubError::InvalidState { state: task.state.as_str().into(), detail: detail.into() });
     }
     let first = task.put_first(act.now);
@@ -98,10 +99,12 @@ async fn call_signers(
     let admins = admins(tx, act.org()).await?;
     let signers = case.signers((act.actor(), &asked_by), &admins).map_err(vote_refused)?;
     let is_asked = |seat: &domain::reviews::Seat| {
-        seat.approval.kind == domain::approvals::ApprovalKind::Override && seat.approval.reviewer_id != act.actor()
+        seat.approval.kind == domain::approvals::ApprovalKind::Override
+            && seat.approval.reviewer_id != act.actor()
     };
     if signers.is_empty() && !case.seats.iter().any(is_asked) {
-        let nobody = "there is no other admin who had no hand in this task, so nobody could sign the override";
+        let nobody =
+            "there is no other admin who had no hand in this task, so nobody could sign the override";
         return Err(HubError::Conflict(nobody.into()));
     }
     for signer in &signers {
@@ -111,7 +114,8 @@ async fn call_signers(
     let touched = case.task.touched(act.now);
     tasks::save(tx, &case.task, &touched).await?;
     let asked: Vec<String> = signers.iter().map(ToString::to_string).collect();
-    let details = json!({"asked": asked, "puts_first": puts_first, "content_hash": touched.content_hash.to_string()});
+    let details =
+        json!({"asked": asked, "puts_first": puts_first, "content_hash": touched.content_hash.to_string()});
     note(tx, act, "task:override_asked", &touched, details).await?;
     Ok(touched)
 }

@@ -69,6 +69,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "sparse_indexes",
         text: include_str!("../../migrations/0009_sparse_indexes.sql"),
     },
+    Migration {
+        number: 10,
+        release: 1,
+        name: "people",
+        text: include_str!("../../migrations/0010_people.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -93,7 +93,8 @@ async fn a_chain_is_followed_from_person_to_person() {
     let conn = rusqlite::Connection::open(ground.file()).unwrap();
     let statement = registered().find(|statement| statement.name == "records::delegations::REACHED").unwrap();
     let lines = plan(&conn, &(statement.texts)().0);
-    let by_person = lines.iter().filter(|line| line.contains("idx_delegations_active (org_id=? AND owner_id=?"));
+    let by_person =
+        lines.iter().filter(|line| line.contains("idx_delegations_active (org_id=? AND owner_id=?"));
     assert_eq!(by_person.count(), 2, "{lines:?}");
     let statement = registered().find(|statement| statement.name == "records::delegations::LIST").unwrap();
     let lines = plan(&conn, &(statement.texts)().0);

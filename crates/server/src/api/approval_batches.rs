@@ -54,10 +54,17 @@ fn understood(value: &AnswerBatch) -> Result<Batch, Problem> {
     };
     let vote = |id: &Uuid| {
         let content_hash = hash_of("content_hashes", *id, &value.content_hashes)?;
-        let content_hash = content_hash
-            .ok_or_else(|| Problem::field(format!("/content_hashes/{id}"), "say what was read of this one"))?;
+        let content_hash = content_hash.ok_or_else(|| {
+            Problem::field(format!("/content_hashes/{id}"), "say what was read of this one")
+        })?;
         let review_hash = hash_of("review_hashes", *id, review_hashes)?;
-        Ok(Vote { approval_id: Id::new(*id), answer, reason: value.reason.clone(), content_hash, review_hash })
+        Ok(Vote {
+            approval_id: Id::new(*id),
+            answer,
+            reason: value.reason.clone(),
+            content_hash,
+            review_hash,
+        })
     };
     let votes = value.approval_ids.iter().map(vote).collect::<Result<Vec<Vote>, Problem>>()?;
     let (skip_validation, apply_immediately) = (options.skip_validation, options.apply_immediately);
@@ -67,7 +74,8 @@ fn understood(value: &AnswerBatch) -> Result<Batch, Problem> {
 /// Each request once, no hash of another one, and nothing that makes no sense.
 fn check(value: &AnswerBatch, review_hashes: &BTreeMap<Uuid, String>) -> Result<(), Problem> {
     let mut errors = Vec::new();
-    let mut wrong = |pointer: String, detail: &str| errors.push(FieldError { pointer, detail: detail.into() });
+    let mut wrong =
+        |pointer: String, detail: &str| errors.push(FieldError { pointer, detail: detail.into() });
     let mut known = BTreeSet::new();
     for (place, id) in value.approval_ids.iter().enumerate() {
         if !known.insert(*id) {
@@ -86,14 +94,11 @@ fn check(value: &AnswerBatch, review_hashes: &BTreeMap<Uuid, String>) -> Result<
     if errors.is_empty() { Ok(()) } else { Err(errors.into()) }
 }
 
-fn hash_of(
-    name: &str,
-    id: Uuid,
-    hashes: &BTreeMap<Uuid, String>,
-) -> Result<Option<Sha256Hash>, Problem> {
+fn hash_of(name: &str, id: Uuid, hashes: &BTreeMap<Uuid, String>) -> Result<Option<Sha256Hash>, Problem> {
     hashes.get(&id).map(|text| hash(&format!("/{name}/{id}"), text)).transpose()
 }
 
+#[expect(clippy::ptr_arg, reason = "an answer is rendered from exactly what the use case gives")]
 fn rendered(seen: &Vec<Seen>) -> Answer {
     kept(StatusCode::OK, None, &BatchAnswered { items: seen.iter().map(shown).collect() })
 }

@@ -11,7 +11,8 @@ use hub::approvals::{self, PassOn as Passed};
 use hub::delegations::{self, Filter};
 use hub::idempotency::Answer;
 use wire::{
-    Approval, Delegation, DelegationConditions, DelegationForm, DelegationKind, DelegationsQuery, Page, PassOn,
+    Approval, Delegation, DelegationConditions, DelegationForm, DelegationKind, DelegationsQuery, Page,
+    PassOn,
 };
 
 use super::page::{List, limits};
@@ -38,9 +39,8 @@ pub(crate) async fn list(
     let (limit, read) = limits(query.limit);
     let filter = Filter { owner, active: query.active, after };
     let found = delegations::list(&app.hub, &caller, filter, read).await?;
-    let place = |one: &DomainDelegation| {
-        vec![CursorKey::Int(one.created_at.micros()), CursorKey::Uuid(one.id.raw())]
-    };
+    let place =
+        |one: &DomainDelegation| vec![CursorKey::Int(one.created_at.micros()), CursorKey::Uuid(one.id.raw())];
     Ok(Json(list.page(found, limit, place, shown)))
 }
 
@@ -103,11 +103,7 @@ pub(crate) async fn change(
     responses((status = 204, description = "It no longer holds"),
               (status = 403, description = "For its owner and admins", body = wire::Problem),
               (status = 404, description = "No such delegation", body = wire::Problem)))]
-pub(crate) async fn end(
-    State(app): State<App>,
-    Who(caller): Who,
-    id: PathId,
-) -> Result<StatusCode, Problem> {
+pub(crate) async fn end(State(app): State<App>, Who(caller): Who, id: PathId) -> Result<StatusCode, Problem> {
     delegations::end(&app.hub, &caller, id.id()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -81,10 +81,8 @@ pub(super) async fn run(batch: Batch) -> anyhow::Result<Exit> {
         requests.iter().filter_map(|named| Some((named.id, of(named)?))).collect()
     };
     let review_hashes = hashes(|named| named.review_hash.clone());
-    let options = BatchOptions {
-        skip_validation: batch.skip_validation,
-        apply_immediately: batch.apply_immediately,
-    };
+    let options =
+        BatchOptions { skip_validation: batch.skip_validation, apply_immediately: batch.apply_immediately };
     let wanted = AnswerBatch {
         approval_ids: requests.iter().map(|named| named.id).collect(),
         action: match batch.action {

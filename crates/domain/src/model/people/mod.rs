@@ -85,8 +85,12 @@ impl Model for Rules {
             Step::TakeBack(number) => after.says[number] = Phase::Over,
             Step::Deactivate(person) => after.is_active[person] = false,
             Step::Move(person) => steps::move_open(self, &mut after, person)?,
-            Step::Vote { person, answer } => steps::vote(self, &mut after, (person, ApprovalKind::Review), answer)?,
-            Step::Sign(person) => steps::vote(self, &mut after, (person, ApprovalKind::Override), Answer::Approve)?,
+            Step::Vote { person, answer } => {
+                steps::vote(self, &mut after, (person, ApprovalKind::Review), answer)?
+            }
+            Step::Sign(person) => {
+                steps::vote(self, &mut after, (person, ApprovalKind::Override), Answer::Approve)?
+            }
             Step::AskOverride(person) => steps::ask_override(self, &mut after, person)?,
         }
         (after != *world).then_some(after)

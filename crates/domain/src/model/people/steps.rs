@@ -43,8 +43,11 @@ pub(super) fn move_open(rules: &Rules, world: &mut World, who: usize) -> Option<
     let origin: &Seat = case.seat_of(account(who))?;
     let has_left = !world.is_active[who];
     let holder = origin.approval.delegated_to.and_then(|to| case.seat_of(to));
-    let is_answered = |seat: &Seat| matches!(seat.approval.status, ApprovalStatus::Approved | ApprovalStatus::Rejected);
-    if is_answered(origin) || holder.is_some_and(|holder| is_answered(holder) && holder.counts_for.contains(&0)) {
+    let is_answered =
+        |seat: &Seat| matches!(seat.approval.status, ApprovalStatus::Approved | ApprovalStatus::Rejected);
+    if is_answered(origin)
+        || holder.is_some_and(|holder| is_answered(holder) && holder.counts_for.contains(&0))
+    {
         return None;
     }
     let able = |who: Id<Account>| may_stand_in(&world.candidate(rules, person(who)));
@@ -76,7 +79,15 @@ pub(super) fn apply(world: &mut World, case: &Case, moved: &Moved) {
     }
     world.keep(&case);
     if let Some((to, _)) = moved.asked {
-        world.requests.push((person(to), ApprovalKind::Review, ApprovalStatus::Pending, None, Vec::new(), false, None));
+        world.requests.push((
+            person(to),
+            ApprovalKind::Review,
+            ApprovalStatus::Pending,
+            None,
+            Vec::new(),
+            false,
+            None,
+        ));
         world.requests.sort_by_key(|line| (line.0, line.1.as_str()));
     }
 }

@@ -37,7 +37,8 @@ pub(super) enum Phase {
 }
 
 /// As little of a request as tells them apart; the rest is the same for all.
-pub(super) type Line = (usize, ApprovalKind, ApprovalStatus, Option<usize>, Vec<(usize, Option<usize>)>, bool, Option<usize>);
+pub(super) type Line =
+    (usize, ApprovalKind, ApprovalStatus, Option<usize>, Vec<(usize, Option<usize>)>, bool, Option<usize>);
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct World {
@@ -143,7 +144,8 @@ impl World {
 
     pub(super) fn case(&self, rules: &Rules) -> Case {
         let (task, review) = self.review();
-        let people: BTreeMap<_, _> = (0..PEOPLE).map(|one| (account(one), self.candidate(rules, one))).collect();
+        let people: BTreeMap<_, _> =
+            (0..PEOPLE).map(|one| (account(one), self.candidate(rules, one))).collect();
         let delegations = (0..3).map(|number| self.delegation(rules, number));
         let delegations: BTreeMap<_, _> = delegations.map(|one| (one.id, one)).collect();
         let (provenance, matter) = (provenance(), matter());
@@ -180,7 +182,8 @@ impl World {
 
 pub(super) fn restored(task: &Task, review: &Review, line: &Line) -> Approval {
     let (who, kind, status, to, links, reassigned, signed_by) = line.clone();
-    let serves = if [ALICE, BOB].contains(&who) && kind == ApprovalKind::Review { vec![0] } else { Vec::new() };
+    let serves =
+        if [ALICE, BOB].contains(&who) && kind == ApprovalKind::Review { vec![0] } else { Vec::new() };
     let number = who as u128 + if kind == ApprovalKind::Override { 100 } else { 1 };
     let request = Request { id: id(number), reviewer: account(who), serves, joined: false, due_at: at(1000) };
     let mut approval = review.request(task, request, at(2));

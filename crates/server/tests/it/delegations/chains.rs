@@ -16,7 +16,8 @@ async fn a_high_risk_change_of_production_needs_only_carol() {
         let bob = somebody(&hub, "bob", &["reviewer"]).await;
         let carol = somebody(&hub, "carol", &["reviewer"]).await;
         asks(&hub, &[&alice], json!({})).await;
-        let said = json!({"conditions": {"task_types": ["infrastructure"], "risk_above": 50}, "cascade": true});
+        let said =
+            json!({"conditions": {"task_types": ["infrastructure"], "risk_above": 50}, "cascade": true});
         let to_bob = alice.delegates(&hub, &bob, said).await;
         assert_eq!((&to_bob["kind"], &to_bob["active"]), (&json!("transfer"), &json!(true)), "{to_bob}");
         bob.delegates(&hub, &carol, json!({"conditions": {"resource_patterns": ["prod-*"]}})).await;
@@ -84,7 +85,11 @@ async fn a_delegate_who_is_the_author_makes_it_void() {
         asks(&hub, &[&alice], json!({})).await;
         alice.delegates(&hub, &ann, json!({})).await;
         let made = proposes(&hub, &ann, "a", "low").await;
-        assert_eq!((&made["state"], &made["review"]["reachable"]), (&json!("REVIEWING"), &json!(false)), "{made}");
+        assert_eq!(
+            (&made["state"], &made["review"]["reachable"]),
+            (&json!("REVIEWING"), &json!(false)),
+            "{made}"
+        );
         let all = all_items(&hub, &ann.key, &format!("/api/v1/tasks/{}/approvals", id(&made))).await;
         assert!(all.is_empty(), "nobody is asked: {all:?}");
         let rows = all_items(&hub, &hub.admin_key, &format!("/api/v1/tasks/{}/audit", id(&made))).await;
@@ -141,6 +146,28 @@ async fn who_follows_agrees_and_counts_where_the_policy_says_so() {
         let counts = json!({"following_counts": true});
         expect(hub.admin("PATCH", &format!("/api/v1/policies/{}", id(policy))).json(&counts), 200).await;
         let made = proposes(&hub, &ann, "b", "low").await;
+        let request = bob.waits(&hub, &made, "PENDING").await;
+        expect(bob.says(&hub, &request, "approve"), 200).await;
+        assert_eq!(state(&hub, &ann, &made).await["state"], "APPROVED");
+    })
+    .await;
+}
+
+/// Bob passes his own requests on, and decides in Alice's place: hers do not go further than she said.
+#[tokio::test]
+async fn who_decides_for_another_decides_for_themselves_too() {
+    on_each_engine(async |hub| {
+        let ann = somebody(&hub, "ann", &["author"]).await;
+        let alice = somebody(&hub, "alice", &["reviewer"]).await;
+        let bob = somebody(&hub, "bob", &["reviewer"]).await;
+        let carol = somebody(&hub, "carol", &["reviewer"]).await;
+        asks(&hub, &[&alice, &bob], json!({})).await;
+        bob.delegates(&hub, &carol, json!({})).await;
+        let made = proposes(&hub, &ann, "a", "low").await;
+        carol.waits(&hub, &made, "PENDING").await;
+        alice.delegates(&hub, &bob, json!({})).await;
+        let made = proposes(&hub, &ann, "b", "low").await;
+        assert!(carol.asked(&hub, &made).await.is_empty());
         let request = bob.waits(&hub, &made, "PENDING").await;
         expect(bob.says(&hub, &request, "approve"), 200).await;
         assert_eq!(state(&hub, &ann, &made).await["state"], "APPROVED");

@@ -6,7 +6,9 @@ use serde_json::json;
 use testkit::on_each_engine;
 
 use super::{asks, proposes, somebody, state};
-use crate::support::{all_items, expect, id, refused};
+use crate::backdoor::Backdoor;
+use crate::support::{all_items, expect, id, refused, send};
+use crate::ways_to_yes::assert_every_yes_was_said;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -133,6 +135,42 @@ async fn a_reviewer_who_leaves_is_replaced() {
         assert_eq!(now["state"], "APPROVED", "the manager decided in her place: {now}");
         let rows = all_items(&hub, &hub.admin_key, "/api/v1/audit?action=approval:reassigned").await;
         assert_eq!(rows.len(), 1);
+    })
+    .await;
+}
+
+/// Somebody takes a delegation back while the delegate answers: one of them was first, and both know it.
+#[tokio::test]
+async fn a_vote_and_the_end_of_what_it_rests_on() {
+    on_each_engine(async |hub| {
+        let ann = somebody(&hub, "ann", &["author"]).await;
+        let alice = somebody(&hub, "alice", &["reviewer"]).await;
+        let bob = somebody(&hub, "bob", &["reviewer"]).await;
+        asks(&hub, &[&alice], json!({})).await;
+        for round in 0..testkit::scaled(100) {
+            let given = alice.delegates(&hub, &bob, json!({})).await;
+            let made = proposes(&hub, &ann, &format!("r{round}"), "low").await;
+            let request = bob.waits(&hub, &made, "PENDING").await;
+            let end = alice.ask(&hub, "DELETE", &format!("/api/v1/delegations/{}", id(&given)));
+            let vote = bob.says(&hub, &request, "approve");
+            let (vote, end) = match round % 2 {
+                0 => tokio::join!(send(vote), send(end)),
+                _ => {
+                    let (end, vote) = tokio::join!(send(end), send(vote));
+                    (vote, end)
+                }
+            };
+            assert_eq!(end.status, 204, "{}", end.text());
+            match vote.status.as_u16() {
+                200 => assert_eq!(state(&hub, &ann, &made).await["state"], "APPROVED"),
+                403 | 409 => {
+                    let hers = alice.waits(&hub, &made, "PENDING").await;
+                    expect(alice.says(&hub, &hers, "reject"), 200).await;
+                }
+                other => panic!("{other}: {}", vote.text()),
+            }
+        }
+        assert_every_yes_was_said(&Backdoor::open(&hub).await, "delegations that end").await;
     })
     .await;
 }

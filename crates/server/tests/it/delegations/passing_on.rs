@@ -19,12 +19,9 @@ async fn a_request_is_passed_on_by_whoever_has_it() {
         let request = alice.waits(&hub, &made, "PENDING").await;
         let path = format!("/api/v1/approvals/{}/delegate", id(&request));
         for (to, why) in [(&ann, "had a hand"), (&mel, "reviewer or an admin"), (&alice, "circle")] {
-            let problem = refused(
-                alice.ask(&hub, "POST", &path).json(&json!({"to": to.id})),
-                422,
-                "VALIDATION_FAILED",
-            )
-            .await;
+            let problem =
+                refused(alice.ask(&hub, "POST", &path).json(&json!({"to": to.id})), 422, "VALIDATION_FAILED")
+                    .await;
             assert_eq!(problem["errors"][0]["pointer"], "/to");
             assert!(problem["errors"][0]["detail"].as_str().unwrap().contains(why), "{problem}");
         }
@@ -43,7 +40,10 @@ async fn a_request_is_passed_on_by_whoever_has_it() {
         let hers = carol.waits(&hub, &made, "PENDING").await;
         assert_eq!(hers["delegation_chain"], json!([alice.id, bob.id]));
         let origin = alice.waits(&hub, &made, "DELEGATED").await;
-        assert_eq!((&origin["delegated_to"], &origin["delegation_chain"]), (&carol.id, &json!([alice.id, bob.id])));
+        assert_eq!(
+            (&origin["delegated_to"], &origin["delegation_chain"]),
+            (&carol.id, &json!([alice.id, bob.id]))
+        );
         expect(carol.says(&hub, &hers, "approve"), 200).await;
         let now = state(&hub, &ann, &made).await;
         assert_eq!((&now["state"], &now["review"]["approved_count"]), (&json!("APPROVED"), &json!(1)));

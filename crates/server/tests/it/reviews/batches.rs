@@ -37,7 +37,8 @@ async fn all_are_answered_or_none() {
         let backdoor = Backdoor::open(&hub).await;
 
         // One of them is somebody else's, one is not there, one was not read: each is named, and nothing changes.
-        let missing = json!({"id": hub.hub.ids.fresh().to_string(), "content_hash": tasks[0]["content_hash"]});
+        let missing =
+            json!({"id": hub.hub.ids.fresh().to_string(), "content_hash": tasks[0]["content_hash"]});
         let mut body = batch_of(&[&requests[0], &hers, &missing, &requests[1]]);
         body["content_hashes"][id(&requests[1])] = format!("sha256:{}", "0".repeat(64)).into();
         let problem = refused(batch(&hub, &bob, &body), 409, "BATCH_REFUSED").await;
@@ -91,8 +92,14 @@ async fn what_is_not_a_batch_is_refused() {
         };
         let wrong = [
             (with(|body| body["approval_ids"] = json!([])), "/approval_ids"),
-            (with(|body| body["approval_ids"] = json!(vec![body["approval_ids"][0].clone(); 2])), "/approval_ids/1"),
-            (with(|body| body["approval_ids"] = json!(vec![body["approval_ids"][0].clone(); 501])), "/approval_ids"),
+            (
+                with(|body| body["approval_ids"] = json!(vec![body["approval_ids"][0].clone(); 2])),
+                "/approval_ids/1",
+            ),
+            (
+                with(|body| body["approval_ids"] = json!(vec![body["approval_ids"][0].clone(); 501])),
+                "/approval_ids",
+            ),
             (with(|body| body["content_hashes"] = json!({})), "/content_hashes"),
             (
                 with(|body| {

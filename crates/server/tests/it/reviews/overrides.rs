@@ -43,7 +43,8 @@ async fn a_second_admin_signs_and_nobody_else() {
             }
             let path = format!("/api/v1/tasks/{}/override", id(&made));
             let problem =
-                refused(hub.request("POST", &path).bearer_auth(&ada).json(&body), 422, "VALIDATION_FAILED").await;
+                refused(hub.request("POST", &path).bearer_auth(&ada).json(&body), 422, "VALIDATION_FAILED")
+                    .await;
             assert_eq!(problem["errors"][0]["pointer"], format!("/{field}"));
         }
         refused(urgent(&hub, &mel, &made, "override"), 403, "FORBIDDEN").await;
@@ -57,13 +58,20 @@ async fn a_second_admin_signs_and_nobody_else() {
         stale["content_hash"] = format!("sha256:{}", "0".repeat(64)).into();
         refused(answer(&hub, &abe, &stale, "approve"), 409, "STALE_CONTENT").await;
         expect(answer(&hub, &abe, &request, "reject"), 200).await;
-        assert_eq!(task(&hub, &author, &made).await["state"], "REVIEWING", "a no to the override is no rejection");
+        assert_eq!(
+            task(&hub, &author, &made).await["state"],
+            "REVIEWING",
+            "a no to the override is no rejection"
+        );
         expect(answer(&hub, &abe, &request, "approve"), 200).await;
         let now = task(&hub, &author, &made).await;
         assert_eq!((&now["state"], &now["review"]["resolution"]), (&json!("APPROVED"), &json!("override")));
         let rows = all_items(&hub, &ada, &format!("/api/v1/tasks/{}/audit", id(&made))).await;
         let row = rows.iter().find(|row| row["action"] == "task:override_asked").unwrap();
-        assert_eq!((&row["ticket_ref"], &row["reason"]), (&json!("INC-7"), &json!("the only reviewer is away")));
+        assert_eq!(
+            (&row["ticket_ref"], &row["reason"]),
+            (&json!("INC-7"), &json!("the only reviewer is away"))
+        );
         refused(urgent(&hub, &ada, &made, "override"), 409, "INVALID_STATE").await;
         assert_every_yes_was_said(&Backdoor::open(&hub).await, "an override").await;
     })
@@ -110,7 +118,8 @@ async fn force_apply_puts_first_what_is_approved_or_will_be() {
     on_each_engine(async |hub| {
         let author = person(&hub, "ann", &["author"]).await;
         let (ada, abe) = (person(&hub, "ada", &["admin"]).await, person(&hub, "abe", &["admin"]).await);
-        let tasks = [submitted(&hub, &author).await, submitted(&hub, &author).await, submitted(&hub, &author).await];
+        let tasks =
+            [submitted(&hub, &author).await, submitted(&hub, &author).await, submitted(&hub, &author).await];
         for made in &tasks[..2] {
             expect(answer(&hub, &ada, &asked(&hub, &ada, made).await, "approve"), 200).await;
         }

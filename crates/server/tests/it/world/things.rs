@@ -199,9 +199,7 @@ impl<'h> Things<'h> {
                 id_in(&self.post(&self.maker, "/api/v1/policies", body, 201).await, "id")
             }
             "$standin" | "$delegation" | "$reviewed" | "$approval" | "$content" | "$shown" | "$granted"
-            | "$cancelled" => {
-                Box::pin(self.of_review(name)).await
-            }
+            | "$cancelled" => Box::pin(self.of_review(name)).await,
             "$worker" | "$execution" | "$failed" => Box::pin(self.of_executions(name)).await,
             "$lock" | "$ticket" => self.of_locks(name).await,
             "$archive" | "$archived" => Box::pin(self.of_archives(name)).await,
