@@ -63,17 +63,24 @@ impl Model for Rules {
         }
         for number in [LEAVE, TO_CAROL, TO_AUTHOR] {
             match world.says[number] {
-                Phase::Unsaid => steps.push(Step::Say(number)),
-                Phase::Holds => steps.push(Step::TakeBack(number)),
-                Phase::Over => {}
+                // Before the review begins, except for a leave.
+                Phase::Unsaid if number == LEAVE || world.requests.is_empty() => {
+                    steps.push(Step::Say(number))
+                }
+                Phase::Holds if number != TO_AUTHOR => steps.push(Step::TakeBack(number)),
+                Phase::Unsaid | Phase::Holds | Phase::Over => {}
             }
+        }
+        if world.requests.is_empty() {
+            return;
         }
         steps.extend([ALICE, BOB].map(Step::Move));
         steps.extend([BOB, CAROL].map(Step::Deactivate));
         for person in 0..PEOPLE {
-            steps.extend([Answer::Approve, Answer::Reject].map(|answer| Step::Vote { person, answer }));
+            steps.push(Step::Vote { person, answer: Answer::Approve });
         }
-        steps.extend([AUTHOR, CAROL, MAX].map(Step::AskOverride));
+        steps.push(Step::Vote { person: BOB, answer: Answer::Reject });
+        steps.extend([AUTHOR, CAROL].map(Step::AskOverride));
         steps.extend([AUTHOR, CAROL, MAX].map(Step::Sign));
     }
 
@@ -114,7 +121,7 @@ impl Model for Rules {
     }
 }
 
-const STEPS_MAX: usize = 7;
+const STEPS_MAX: usize = 6;
 const PROMISES: [&str; 2] = ["two people", "nobody decides who is not, or no longer, the one to"];
 
 /// The promises that the walk finds broken within so many steps; each break takes four at most.
