@@ -25,6 +25,7 @@ mod organizations;
 mod policies;
 mod projects;
 mod settings;
+mod standalone_grants;
 mod tasks;
 mod transport;
 

@@ -9,5 +9,6 @@ pub mod crowds;
 pub mod limits;
 pub mod locks;
 pub mod stamped;
+pub mod standalone_grants;
 pub mod turns;
 pub mod wake;

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::commands::{
     account, admin, agents, approvals, archives, audit, backup, config_check, delegations, events,
     executions, key, locks, login, logout, man, me, migrate, org, policies, projects, resource_catalogue,
-    restore, serve, settings, tasks,
+    restore, serve, settings, standalone_grants, tasks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -84,6 +84,9 @@ enum Command {
     /// Locks: take, hold around a command, look at
     #[command(after_help = locks::EXAMPLES)]
     Lock(locks::Locks),
+    /// Single-use tokens for a hash: mint, consume, look at
+    #[command(after_help = standalone_grants::EXAMPLES)]
+    Grant(standalone_grants::Grants),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -237,6 +240,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Policy(policies) => policies::run(policies),
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
         Command::Lock(locks) => locks::run(locks),
+        Command::Grant(grants) => standalone_grants::run(grants),
         Command::Events(events) => events::run(&events),
         Command::Execution(executions) => executions::run(executions),
         Command::Archive(archives) => archives::run(archives),

@@ -55,7 +55,12 @@ impl From<&ClientError> for Exit {
                     | Code::Forbidden
                     | Code::AccessDenied
                     | Code::NotYourReview
-                    | Code::SelfApproval,
+                    | Code::SelfApproval
+                    | Code::TenantMismatch
+                    | Code::HashMismatch
+                    | Code::UnknownToken
+                    | Code::AlreadyConsumed
+                    | Code::Expired,
                 ) => Self::Refused,
                 Some(Code::RequestTimeout | Code::LockWaitTimeout) => Self::TimedOut,
                 // A newer hub may refuse with a code of its own.
@@ -103,6 +108,9 @@ mod tests {
             (problem(Code::AccessDenied), Exit::Refused),
             (problem(Code::SelfApproval), Exit::Refused),
             (problem(Code::NotYourReview), Exit::Refused),
+            (problem(Code::AlreadyConsumed), Exit::Refused),
+            (problem(Code::HashMismatch), Exit::Refused),
+            (problem(Code::UnknownToken), Exit::Refused),
             (ClientError::Problem(Box::new(unknown)), Exit::Refused),
             (problem(Code::RequestTimeout), Exit::TimedOut),
             (problem(Code::LockWaitTimeout), Exit::TimedOut),

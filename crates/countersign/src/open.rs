@@ -9,10 +9,11 @@ use hub::identity::oidc::Provider;
 use hub::identity::operator::Operator;
 use hub::ids::SystemIds;
 use hub::keys::HubKeys;
+use hub::standalone_grants::{InMemory, InRedis, RedisOptions, Settings, Store};
 use hub::{Hub, instance};
 use records::{Db, Engine, migrate};
 
-use crate::config::Config;
+use crate::config::{ApprovalStore, Config};
 use crate::data_dir::{DataDir, database_in, locks_in};
 
 /// Requests a minute and address before login.
@@ -51,6 +52,7 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
         blob_quota_bytes: BLOB_QUOTA_BYTES,
         keys,
         oidc: config.oidc.clone().map(Provider::new).transpose()?,
+        grants: grants(config).await?,
     };
     let hub = Hub::new(records, clock, Arc::new(SystemIds), hub_config);
     if hub.records.engine() == Engine::Postgres {
@@ -60,6 +62,29 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
     let first_start = bootstrap(&hub, data.path()).await?;
     hub::locks::open(&hub, &locks_in(data.path()), hub::locks::LOG_BYTES).await?;
     Ok(Opened { hub, first_start, _data: data })
+}
+
+/// Where standalone grants are kept. A Redis that is not there is a mistake in the configuration, like any other.
+async fn grants(config: &Config) -> anyhow::Result<Settings> {
+    let apart: Option<Arc<dyn Store>> = match (config.approvals.store, &config.redis.url) {
+        (ApprovalStore::Records, _) => None,
+        (ApprovalStore::Memory, _) => Some(Arc::new(InMemory::default())),
+        (ApprovalStore::Redis, None) => bail!("REDIS_URL is not set"),
+        (ApprovalStore::Redis, Some(url)) => {
+            let options =
+                RedisOptions { url: url.expose().to_owned(), key_prefix: config.redis.key_prefix.clone() };
+            let opened = InRedis::open(&options).await.map_err(|error| {
+                anyhow!(
+                    "Redis at REDIS_URL ({url}), which APPROVAL_STORE=redis needs, cannot be used: {error}. Start it, \
+                     or correct REDIS_URL; TLS (rediss://) is not part of this release."
+                )
+            })?;
+            tracing::info!("[ApprovalsService] grants are kept in Redis (url={url})");
+            Some(Arc::new(opened))
+        }
+    };
+    let (default_ttl, cleanup_interval) = (config.approvals.default_ttl, config.approvals.cleanup_interval);
+    Ok(Settings { apart, default_ttl, cleanup_interval })
 }
 
 /// The records in the operator's hands, beside a hub that may be running.

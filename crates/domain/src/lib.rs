@@ -53,6 +53,7 @@ pub mod roles;
 mod sample;
 pub mod secrets;
 pub mod settings;
+pub mod standalone_grants;
 pub mod subject;
 pub mod tasks;
 pub mod text;

@@ -27,12 +27,14 @@ pub enum SecretKind {
     Browser,
     /// What the provider gives back to that browser.
     State,
+    /// The token of a standalone grant.
+    Grant,
 }
 
 impl SecretKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::ApiKey, Self::Login, Self::Link, Self::Device, Self::Browser, Self::State];
+    pub const ALL: [Self; 7] =
+        [Self::ApiKey, Self::Login, Self::Link, Self::Device, Self::Browser, Self::State, Self::Grant];
 
     /// How secrets of this kind begin.
     #[must_use]
@@ -44,6 +46,7 @@ impl SecretKind {
             Self::Device => "csd_",
             Self::Browser => "csb_",
             Self::State => "cst_",
+            Self::Grant => "csg_",
         }
     }
 }

@@ -127,6 +127,12 @@ pub enum HubError {
         /// Since when.
         archived_at: String,
     },
+    /// The token of a standalone grant opens nothing.
+    #[error(transparent)]
+    Grant(domain::standalone_grants::GrantRefusal),
+    /// The store of standalone grants does not work.
+    #[error(transparent)]
+    GrantStore(#[from] coordination::standalone_grants::StoreError),
     /// A lock could not be had, or kept.
     #[error(transparent)]
     Lock(#[from] coordination::locks::Refusal),

@@ -35,6 +35,7 @@ pub mod resource_catalogue;
 pub mod reviews;
 pub mod rules;
 pub mod settings;
+pub mod standalone_grants;
 pub mod tasks;
 pub mod workspaces;
 
@@ -121,6 +122,8 @@ pub struct Config {
     pub keys: HubKeys,
     /// Where people may log in besides here.
     pub oidc: Option<Provider>,
+    /// Standalone grants.
+    pub grants: standalone_grants::Settings,
 }
 
 /// What is shared in this process.
@@ -150,6 +153,8 @@ pub struct Coordination {
     pub(crate) locks: OnceLock<locks::Engine>,
     /// Locks asked for, by agent.
     pub(crate) lock_limits: Limits<Id<Account>>,
+    /// Standalone grants: their store, and the state of its cleanup.
+    pub(crate) grants: standalone_grants::Service,
     /// Events that are not in the log.
     pub live: Bus<Event>,
 }
@@ -175,6 +180,7 @@ impl Hub {
             hashing: Hashing::default(),
             locks: OnceLock::new(),
             lock_limits: Limits::new(config.lock_rate_limit),
+            grants: standalone_grants::Service::new(&records, &config.grants),
             live: Bus::default(),
         };
         Self {
@@ -205,6 +211,7 @@ impl Hub {
         self.coordination.listening_since.get_or_init(|| self.clock.now());
         events::feed::start(self);
         audit::sealer::start(self);
+        standalone_grants::start(self);
         jobs::runner::start(self);
         identity::oidc_flows::get_ready(self);
         locks::start(self);

@@ -57,6 +57,7 @@ pub mod reviews;
 pub mod roles;
 pub mod rule_sets;
 pub mod settings;
+pub mod standalone_grants;
 pub mod task_comments;
 pub mod task_dependencies;
 pub mod task_revisions;

@@ -125,6 +125,12 @@ impl From<HubError> for Problem {
             HubError::TaskArchived { archive_id, archived_at } => Self::new(Code::TaskArchived, detail)
                 .with("archive_id", archive_id)
                 .with("archived_at", archived_at),
+            HubError::Grant(refusal) => crate::api::standalone_grants::refused(&refusal, detail),
+            HubError::GrantStore(_) => {
+                tracing::error!("{detail}");
+                let told = "the store of grants does not answer, or refuses; try again";
+                Self::new(Code::CoordinationUnavailable, told).retry_after(RETRY_AFTER_SECONDS)
+            }
             HubError::Lock(refusal) => crate::api::locks::refused(&refusal, detail),
             HubError::NoRandomness(_) | HubError::Keys(_) => internal(&detail),
         }

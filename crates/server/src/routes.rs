@@ -46,6 +46,7 @@ fn table() -> Vec<Route> {
         of_review(),
         of_tasks(),
         of_executions(),
+        of_grants(),
         of_the_record(),
     ];
     let entries = parts.into_iter().flatten();
@@ -122,6 +123,19 @@ fn of_work() -> Vec<Entry> {
         (Needs::Key, routes!(api::agents::heartbeat)),
         (Needs::Key, routes!(api::agents::drain)),
         (may(C::AgentsWrite), routes!(api::agents::resume)),
+    ]
+}
+
+fn of_grants() -> Vec<Entry> {
+    vec![
+        (may(C::GrantsMint), routes!(api::standalone_grants::create)),
+        (may(C::GrantsConsume), routes!(api::standalone_grants::consume)),
+        (may(C::GrantsRead), routes!(api::standalone_grants::pending)),
+        (may(C::GrantsRead), routes!(api::standalone_grants::stats)),
+        (may(C::GrantsRead), routes!(api::standalone_grants::health)),
+        (may(C::GrantsMint), routes!(api::standalone_grants::clean)),
+        (may(C::GrantsRead), routes!(api::standalone_grants::get)),
+        (may(C::GrantsConsume), routes!(api::standalone_grants::acknowledge)),
     ]
 }
 

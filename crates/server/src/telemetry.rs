@@ -40,9 +40,20 @@ pub fn metrics() -> Option<&'static PrometheusHandle> {
             metrics::describe_counter!(LOCK_DEADLOCKS, "Circles of waiters that were broken.");
             metrics::describe_counter!(hub::executions::STARTED, "Attempts that began, by purpose.");
             metrics::describe_counter!(hub::executions::ENDED, "Attempts that ended, by result and outcome.");
+            describe_grants();
             Some(handle)
         })
         .as_ref()
+}
+
+fn describe_grants() {
+    use hub::standalone_grants as grants;
+    metrics::describe_counter!(grants::CREATED, "Standalone grants that were made.");
+    metrics::describe_counter!(grants::CONSUMED, "Standalone grants whose token was used.");
+    metrics::describe_counter!(grants::EXPIRED, "Standalone grants that nobody used in time.");
+    metrics::describe_counter!(grants::CLEANUP_RUNS, "Runs of the cleanup of standalone grants.");
+    metrics::describe_counter!(grants::CLEANUP_CLEANED, "Standalone grants that the cleanup cleared away.");
+    metrics::describe_gauge!(grants::STORE_HEALTHY, "Whether the store of standalone grants works: 1 or 0.");
 }
 
 /// Notes how locks stand. Counted by their engine since the start, so set and not added.

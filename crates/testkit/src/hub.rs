@@ -54,6 +54,8 @@ pub struct Setup {
     pub lock_rate_limit: u32,
     /// Bytes of outputs and archives an organization may keep.
     pub blob_quota_bytes: i64,
+    /// Where standalone grants are kept; none for the records.
+    pub grant_store: Option<Arc<dyn ::hub::standalone_grants::Store>>,
 }
 
 impl Setup {
@@ -67,6 +69,7 @@ impl Setup {
             lock_rate_limit: 0,
             provider: None,
             blob_quota_bytes: BLOB_QUOTA_BYTES,
+            grant_store: None,
         }
     }
 }
@@ -280,6 +283,10 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
         blob_quota_bytes: setup.blob_quota_bytes,
         keys,
         oidc: setup.provider.as_ref().map(|provider| provider.client()),
+        grants: ::hub::standalone_grants::Settings {
+            apart: setup.grant_store.clone(),
+            ..::hub::standalone_grants::Settings::default()
+        },
     };
     Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }

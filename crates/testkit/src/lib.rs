@@ -13,6 +13,7 @@ pub mod postgres;
 pub mod redis;
 pub mod scale;
 mod servers;
+pub mod standalone_grants;
 pub mod watch;
 
 pub use hub::{Setup, TestHub, on_each_engine};

@@ -72,7 +72,21 @@ impl Redis {
         self.port
     }
 
-    /// Kills the server with SIGKILL; what it held is gone.
+    /// What the server says to one inline command, as it comes over the wire. It is for what a test does behind the hub's back.
+    ///
+    /// # Panics
+    /// If the server does not answer.
+    pub fn ask(&self, command: &str) -> String {
+        ask(self.port, command).unwrap_or_else(|| panic!("Redis does not answer {command}"))
+    }
+
+    /// Where it keeps its files.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.server.home().path()
+    }
+
+    /// Kills the server with SIGKILL; what it held is gone, unless it was told to keep a log.
     ///
     /// # Panics
     /// If the server is not running.

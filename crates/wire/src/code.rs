@@ -114,6 +114,14 @@ pub enum Code {
     AgentDraining,
     /// Too late to say something about it.
     AttemptEnded,
+    /// Another organization is named than the caller's.
+    TenantMismatch,
+    /// The token is for another hash.
+    HashMismatch,
+    /// Nobody here has such a token.
+    UnknownToken,
+    /// The token was used.
+    AlreadyConsumed,
 }
 
 /// The text is not the name of a code this version knows.

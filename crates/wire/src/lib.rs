@@ -31,6 +31,7 @@ pub mod problem;
 pub mod projects;
 pub mod risk;
 pub mod settings;
+pub mod standalone_grants;
 pub mod task_comments;
 pub mod task_previews;
 pub mod task_revisions;
@@ -84,6 +85,11 @@ pub use projects::{
 };
 pub use risk::{RiskFactor, TaskRisk};
 pub use settings::Settings;
+pub use standalone_grants::{
+    AcknowledgeGrant, AcknowledgedGrant, CleanedGrants, ConsumeGrant, CreateGrant, CreatedGrant,
+    GrantCleanup, GrantCleanupHealth, GrantCounts, GrantHealth, GrantStats, GrantStatsQuery, GrantStatus,
+    PendingGrants, PendingGrantsQuery, StandaloneGrant,
+};
 pub use task_comments::{Comment, CreateComment};
 pub use task_previews::AttachPreview;
 pub use task_revisions::{Diff, DiffQuery, Difference, Revision, RevisionSummary};

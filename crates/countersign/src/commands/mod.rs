@@ -31,4 +31,5 @@ pub(crate) mod restore;
 pub(crate) mod serve;
 pub(crate) mod settings;
 mod signals;
+pub(crate) mod standalone_grants;
 pub(crate) mod tasks;

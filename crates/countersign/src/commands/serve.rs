@@ -11,7 +11,7 @@ use server::Options;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::config::{self, Config, ServerFlags};
+use crate::config::{self, ApprovalStore, Config, ServerFlags};
 use crate::exit::Exit;
 use crate::{logging, open};
 
@@ -92,10 +92,15 @@ fn first_line(config: &Config, hub: &hub::Hub, address: &str) -> String {
         Some(_) => "local (REDIS_URL does not carry coordination in this release)",
         None => "local",
     };
+    let grants = match config.approvals.store {
+        ApprovalStore::Records => "",
+        ApprovalStore::Memory => ", grants in memory",
+        ApprovalStore::Redis => ", grants in redis",
+    };
     let records = hub.records.engine();
     let version = env!("CARGO_PKG_VERSION");
     format!(
-        "countersign {version}: records {records}, coordination {coordination}, listening on http://{address}"
+        "countersign {version}: records {records}, coordination {coordination}{grants}, listening on http://{address}"
     )
 }
 

@@ -25,6 +25,7 @@ mod disk_full;
 mod faults;
 mod first_start;
 mod follow;
+mod grants;
 mod help;
 mod killed;
 mod killed_attempts;

@@ -37,6 +37,12 @@ pub enum Capability {
     ExecutionsRead,
     /// Claim approved tasks and report on them.
     ExecutionsWrite,
+    /// Use the token of a standalone grant, and say that one has seen it.
+    GrantsConsume,
+    /// Make standalone grants.
+    GrantsMint,
+    /// Read standalone grants; their tokens are shown to nobody.
+    GrantsRead,
     /// List keys: one's own, an organization admin those of all members.
     KeysRead,
     /// Mint, rotate and revoke keys (DECISIONS.md 20 says whose).
@@ -79,7 +85,7 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability, by name.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 33] = [
         Self::AccountsRead,
         Self::AccountsWrite,
         Self::AgentsRead,
@@ -91,6 +97,9 @@ impl Capability {
         Self::EventsRead,
         Self::ExecutionsRead,
         Self::ExecutionsWrite,
+        Self::GrantsConsume,
+        Self::GrantsMint,
+        Self::GrantsRead,
         Self::KeysRead,
         Self::KeysWrite,
         Self::LocksForceRelease,
@@ -127,6 +136,9 @@ impl Capability {
             Self::EventsRead => "events:read",
             Self::ExecutionsRead => "executions:read",
             Self::ExecutionsWrite => "executions:write",
+            Self::GrantsConsume => "grants:consume",
+            Self::GrantsMint => "grants:mint",
+            Self::GrantsRead => "grants:read",
             Self::KeysRead => "keys:read",
             Self::KeysWrite => "keys:write",
             Self::LocksForceRelease => "locks:force_release",
@@ -262,6 +274,8 @@ const MEMBER: &[Capability] = &[
     Capability::AuditRead,
     Capability::EventsRead,
     Capability::ExecutionsRead,
+    Capability::GrantsConsume,
+    Capability::GrantsRead,
     Capability::KeysRead,
     Capability::KeysWrite,
     Capability::LocksRead,
@@ -277,6 +291,7 @@ const WORKER: &[Capability] = &[Capability::ExecutionsWrite, Capability::TasksWr
 const AUTHOR: &[Capability] = &[Capability::AgentsWrite, Capability::ProjectsWrite];
 const ORG_ADMIN: &[Capability] = &[
     Capability::AuditVerify,
+    Capability::GrantsMint,
     Capability::LocksForceRelease,
     Capability::MembersWrite,
     Capability::OrganizationsWrite,
@@ -302,7 +317,10 @@ pub fn capabilities(standing: Standing) -> CapabilitySet {
         (standing.is_instance_admin(), INSTANCE_ADMIN),
     ];
     let granted = grants.into_iter().filter(|(holds, _)| *holds);
-    granted.flat_map(|(_, capabilities)| capabilities.iter().copied()).collect()
+    // An agent that could mint grants could give itself what it must ask for, whatever else it is (DECISIONS.md 33).
+    let is_kept_back = |capability: &Capability| standing.is_agent && *capability == Capability::GrantsMint;
+    let granted = granted.flat_map(|(_, capabilities)| capabilities.iter().copied());
+    granted.filter(|capability| !is_kept_back(capability)).collect()
 }
 
 /// What a credential of such an account may do: never more than the account, and at most its scopes.
@@ -310,6 +328,18 @@ pub fn capabilities(standing: Standing) -> CapabilitySet {
 pub fn capabilities_within(standing: Standing, scopes: Option<&[String]>) -> CapabilitySet {
     let owner = capabilities(standing);
     scopes.map_or(owner, |scopes| owner.intersection(CapabilitySet::of_scopes(scopes)))
+}
+
+/// What a key opens because an admin said so when they made it for a service, though the service's standing does not
+/// (DECISIONS.md 33): minting standalone grants. A key that a service mints itself is its own word, and an agent's never.
+#[must_use]
+pub fn entrusted(standing: Standing, scopes: Option<&[String]>, is_made_by_another: bool) -> CapabilitySet {
+    let is_service = standing.access_level == AccessLevel::Service && !standing.is_agent;
+    if !is_service || !is_made_by_another || standing.membership_level.is_none() {
+        return CapabilitySet::EMPTY;
+    }
+    let named = CapabilitySet::of_scopes(scopes.unwrap_or_default());
+    named.intersection([Capability::GrantsMint].into_iter().collect())
 }
 
 /// Checks a scope that somebody wants a key to have.

@@ -77,6 +77,7 @@ fn each_standing_has_its_share() {
         {
             assert_eq!(set.contains(admins), standing.is_org_admin(), "{standing:?}");
         }
+        assert_eq!(set.contains(GrantsMint), standing.is_org_admin() && !standing.is_agent, "{standing:?}");
         let authors = standing.is_author || standing.is_org_admin();
         assert_eq!(set.contains(AgentsWrite), authors, "{standing:?}");
         assert_eq!(set.contains(ProjectsWrite), authors, "{standing:?}");
@@ -109,6 +110,26 @@ fn an_agents_key_never_decides_or_mints_by_default() {
     assert!(set.contains(Capability::TasksWrite) && set.contains(Capability::EventsRead));
     for never in ["approvals:", "grants:", "keys:", "policies:", "agents:", "accounts:"] {
         assert!(set.iter().all(|capability| !capability.as_str().starts_with(never)), "{set:?}");
+    }
+}
+
+/// DECISIONS.md 33.
+#[test]
+fn a_service_mints_grants_only_with_a_key_that_an_admin_made_for_that() {
+    let service = Standing { access_level: AccessLevel::Service, ..REVIEWER };
+    let (named, other) = (scopes(&["grants:mint"]), scopes(&["grants:consume"]));
+    let mints = |standing, scopes: Option<&[String]>, by_another| {
+        entrusted(standing, scopes, by_another).contains(Capability::GrantsMint)
+    };
+    assert!(mints(service, Some(&named), true));
+    assert!(mints(service, Some(&scopes(&["grants:*"])), true));
+    assert!(!mints(service, Some(&named), false), "it made the key itself");
+    assert!(!mints(service, None, true) && !mints(service, Some(&other), true), "nobody said so");
+    assert!(!mints(AGENT, Some(&named), true) && !mints(REVIEWER, Some(&named), true));
+    assert!(!mints(SYSTEM, Some(&named), true), "no member");
+    for standing in every_standing() {
+        let all = entrusted(standing, Some(&scopes(&["grants:*", "keys:*", "tasks:*"])), true);
+        assert!(all.iter().all(|capability| capability == Capability::GrantsMint), "{all:?}");
     }
 }
 

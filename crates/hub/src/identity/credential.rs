@@ -8,7 +8,7 @@ use domain::api_keys::{ApiKey, KeyRefusal};
 use domain::login_sessions::{LoginRefusal, LoginSession};
 use domain::members::{HeldRole, Seated};
 use domain::organizations::{Membership, Organization};
-use domain::permissions::{CapabilitySet, Standing, capabilities_within};
+use domain::permissions::{CapabilitySet, Standing, capabilities_within, entrusted};
 use domain::roles::{self, RoleGrant};
 use domain::secrets::{Secret, SecretKind};
 use domain::{Id, Timestamp};
@@ -111,7 +111,9 @@ impl Credential {
     /// What may be done with it.
     #[must_use]
     pub fn capabilities(&self) -> CapabilitySet {
-        capabilities_within(self.standing(), self.means.scopes())
+        let (standing, scopes) = (self.standing(), self.means.scopes());
+        let is_made_by_another = self.means.minted_by() != self.means.account_id();
+        capabilities_within(standing, scopes).union(entrusted(standing, scopes, is_made_by_another))
     }
 
     /// The key, if one was presented.
@@ -173,6 +175,8 @@ pub(super) async fn presented(
         SecretKind::Login => login_sessions::by_hash(tx, hash).await?.map(Means::Login),
         // These are exchanged for a login, never used as one.
         SecretKind::Link | SecretKind::Device | SecretKind::Browser | SecretKind::State => None,
+        // This is good for what it was made for, and logs nobody in.
+        SecretKind::Grant => None,
     };
     match means {
         Some(means) => complete(tx, means, Hold::Look).await,

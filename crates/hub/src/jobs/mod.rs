@@ -10,6 +10,7 @@ use domain::jobs::Job;
 use crate::identity::login_sessions;
 use crate::{
     Hub, HubError, agents, approvals, archives, delegations, events, executions, idempotency, reviews,
+    standalone_grants,
 };
 
 /// What becomes of a job that ran.
@@ -39,6 +40,7 @@ const STANDING: &[&str] = &[
     "grants:review_stale",
     "idempotency:forget",
     "logins:forget",
+    "standalone_grants:clean",
     "tasks:archive",
 ];
 
@@ -71,6 +73,10 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
         }
         "idempotency:forget" => drop(idempotency::forget_old(hub).await?),
         "logins:forget" => drop(login_sessions::forget_old(hub).await?),
+        "standalone_grants:clean" => {
+            standalone_grants::clean_all(hub).await?;
+            interval = hub.config.grants.cleanup_interval;
+        }
         "tasks:archive" => {
             if archives::archive_old(hub).await? {
                 interval = SOON;

@@ -8,13 +8,14 @@ use records::jobs;
 use testkit::{TestHub, on_each_engine};
 
 /// The jobs every hub has.
-const STANDING: [&str; 7] = [
+const STANDING: [&str; 8] = [
     "agents:mark_offline",
     "events:forget",
     "executions:recover",
     "grants:review_stale",
     "idempotency:forget",
     "logins:forget",
+    "standalone_grants:clean",
     "tasks:archive",
 ];
 const HOUR: Duration = Duration::from_secs(3600);

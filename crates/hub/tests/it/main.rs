@@ -8,5 +8,6 @@ mod jobs;
 mod keys;
 mod logins;
 mod rules;
+mod standalone_grants;
 mod suspension;
 mod twins;

@@ -75,6 +75,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "people",
         text: include_str!("../../migrations/0010_people.sql"),
     },
+    Migration {
+        number: 11,
+        release: 1,
+        name: "grants",
+        text: include_str!("../../migrations/0011_grants.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -6,13 +6,15 @@ use records::statement::registered;
 use crate::support::Ground;
 
 /// Tables that grow with the work that is done, and what statements call them.
-const GROWING: [&str; 12] = [
+const GROWING: [&str; 14] = [
     "approvals",
     "audit_logs",
+    "consumed_tokens",
     "events",
     "executions",
     "grants",
     "reviews",
+    "standalone_grants",
     "t",
     "task_comments",
     "task_resources",

@@ -25,6 +25,7 @@ pub(crate) mod policies;
 pub(crate) mod projects;
 pub(crate) mod resource_catalogue;
 pub(crate) mod settings;
+pub(crate) mod standalone_grants;
 pub(crate) mod task_comments;
 pub(crate) mod task_reviews;
 pub(crate) mod task_revisions;

@@ -40,6 +40,11 @@ const REFUSALS: &[(u16, &str)] = &[
     // Another hash than the one that was read, and a second answer to what the first settled.
     (409, "STALE_CONTENT"),
     (409, "ALREADY_RESOLVED"),
+    // Another organization, token or hash than the right one, and a token that was used.
+    (403, "TENANT_MISMATCH"),
+    (403, "HASH_MISMATCH"),
+    (404, "UNKNOWN_TOKEN"),
+    (409, "ALREADY_CONSUMED"),
     // Another kind of action.
     (422, "EXECUTOR_DISABLED"),
     // Too many of them.
@@ -96,6 +101,26 @@ async fn random_keys() {
         assert!(accepted < scaled(BODIES) as u64 / 2, "most bodies were good: the generator is too tame");
         let after = (backdoor.count("api_keys").await, backdoor.count("audit_logs").await);
         assert_eq!(after, (before.0 + accepted, before.1 + accepted), "one row each for what was accepted");
+    })
+    .await;
+}
+
+/// However a body is mixed up, a token is used once, and a grant is made for each that is good.
+#[tokio::test]
+async fn random_grants() {
+    on_each_engine(async |hub| {
+        let create = write(&hub, "POST", "/api/ir/approvals").await;
+        let consume = write(&hub, "POST", "/api/ir/approvals/consume").await;
+        let backdoor = Backdoor::open(&hub).await;
+        let before = (backdoor.count("standalone_grants").await, backdoor.count("audit_logs").await);
+        let made = send_bodies(&hub, &create, BODIES).await as u64;
+        assert!(made > 0 && made < scaled(BODIES) as u64 / 2, "{made}");
+        let after = (backdoor.count("standalone_grants").await, backdoor.count("audit_logs").await);
+        assert_eq!(after, (before.0 + made, before.1 + made));
+        let used = send_bodies(&hub, &consume, BODIES).await as u64;
+        assert!(used <= 1, "{used} used one token");
+        assert_eq!(backdoor.count("consumed_tokens").await, used);
+        assert_eq!(backdoor.count("audit_logs").await, after.1 + used);
     })
     .await;
 }

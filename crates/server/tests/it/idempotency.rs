@@ -94,6 +94,7 @@ async fn second_server(hub: &TestHub) -> Router {
         blob_quota_bytes: 0,
         keys,
         oidc: None,
+        grants: hub::standalone_grants::Settings::default(),
     };
     let (clock, ids) = (Arc::clone(&hub.hub.clock), Arc::clone(&hub.hub.ids));
     let second = Hub::new(hub.hub.records.clone(), clock, ids, config);

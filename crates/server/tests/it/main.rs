@@ -49,6 +49,7 @@ mod resource_catalogue;
 mod reviews;
 mod secrets;
 mod settings;
+mod standalone_grants;
 mod support;
 mod tampering;
 mod task_graph;

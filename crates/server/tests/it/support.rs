@@ -103,7 +103,7 @@ impl Answer {
         for part in ["default-src 'self'", "object-src 'none'", "frame-ancestors 'none'"] {
             assert!(policy.contains(part), "{policy}");
         }
-        if self.path.starts_with("/api/v1/") {
+        if self.path.starts_with("/api/v1/") || self.path.starts_with("/api/ir/") {
             assert_eq!(self.header("cache-control"), Some("no-store"), "{}", self.path);
         }
     }

@@ -339,7 +339,7 @@ pub(super) const TABLE: &[About] = &[
         code: Code::CoordinationUnavailable,
         name: "COORDINATION_UNAVAILABLE",
         status: 503,
-        title: "Locks are not available",
+        title: "Coordination is not available",
         page: include_str!("../../../../docs/errors/COORDINATION_UNAVAILABLE.md"),
     },
     About {
@@ -377,11 +377,39 @@ pub(super) const TABLE: &[About] = &[
         title: "The attempt has ended",
         page: include_str!("../../../../docs/errors/ATTEMPT_ENDED.md"),
     },
+    About {
+        code: Code::TenantMismatch,
+        name: "TENANT_MISMATCH",
+        status: 403,
+        title: "That is not your organization",
+        page: include_str!("../../../../docs/errors/TENANT_MISMATCH.md"),
+    },
+    About {
+        code: Code::HashMismatch,
+        name: "HASH_MISMATCH",
+        status: 403,
+        title: "The token is for another hash",
+        page: include_str!("../../../../docs/errors/HASH_MISMATCH.md"),
+    },
+    About {
+        code: Code::UnknownToken,
+        name: "UNKNOWN_TOKEN",
+        status: 404,
+        title: "There is no such token",
+        page: include_str!("../../../../docs/errors/UNKNOWN_TOKEN.md"),
+    },
+    About {
+        code: Code::AlreadyConsumed,
+        name: "ALREADY_CONSUMED",
+        status: 409,
+        title: "The token was used already",
+        page: include_str!("../../../../docs/errors/ALREADY_CONSUMED.md"),
+    },
 ];
 
 // A row is found by the code's number, so the rows stand in the order of the enum and none is missing.
 const _: () = {
-    assert!(TABLE.len() == Code::AttemptEnded as usize + 1);
+    assert!(TABLE.len() == Code::AlreadyConsumed as usize + 1);
     let mut row = 0;
     while row < TABLE.len() {
         assert!(TABLE[row].code as usize == row);

@@ -46,6 +46,8 @@ const NAMES: &[&str] = &[
     "$failed",
     "$lock",
     "$ticket",
+    "$standalone",
+    "$token",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -202,9 +204,18 @@ impl<'h> Things<'h> {
             | "$cancelled" => Box::pin(self.of_review(name)).await,
             "$worker" | "$execution" | "$failed" => Box::pin(self.of_executions(name)).await,
             "$lock" | "$ticket" => self.of_locks(name).await,
+            "$standalone" | "$token" => Box::pin(self.of_grants(name)).await,
             "$archive" | "$archived" => Box::pin(self.of_archives(name)).await,
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
+    }
+
+    /// A standalone grant, or the token of one.
+    async fn of_grants(&mut self, name: &str) -> String {
+        let org = self.get("$org").await;
+        let body = json!({"tenant_id": org, "ir_hash": "sha256:door"});
+        let made = self.post(&self.maker, "/api/ir/approvals", body, 201).await;
+        id_in(&made, if name == "$token" { "token" } else { "approval_id" })
     }
 
     /// An archive, or a task in one.

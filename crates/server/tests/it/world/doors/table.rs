@@ -102,6 +102,34 @@ pub(crate) const DOORS: &[Door] = &[
     // The lines hold audit rows whole, addresses included.
     door("GET", "/api/v1/archives/{id}/content", &["$archive"], "", ADMINS_ONE),
     door("GET", "/api/v1/tasks/{id}/archive", &["$archived"], "", ADMINS_ONE),
+    // Another tenant's is none of one's own.
+    door(
+        "POST",
+        "/api/ir/approvals",
+        &[],
+        r#"{"tenant_id": "$org", "ir_hash": "sha256:door", "ttl_seconds": 3600, "created_by": "door"}"#,
+        [401, 403, 403, 403, 403, 403, 201, 201, 403],
+    ),
+    door(
+        "POST",
+        "/api/ir/approvals/consume",
+        &[],
+        r#"{"token": "$token", "tenant_id": "$org", "ir_hash": "sha256:door", "consumed_by": "door"}"#,
+        [401, 403, 403, 200, 200, 200, 200, 200, 403],
+    ),
+    // Whose, the query says.
+    door("GET", "/api/ir/approvals/pending", &[], "", [401, 403, 403, 422, 422, 422, 422, 422, 422]),
+    door("GET", "/api/ir/approvals/stats", &[], "", [401, 403, 403, 422, 422, 422, 422, 422, 422]),
+    door("GET", "/api/ir/approvals/health", &[], "", MEMBERS),
+    door("POST", "/api/ir/approvals/cleanup", &[], "{}", ADMINS),
+    door("GET", "/api/ir/approvals/{approval_id}", &["$standalone"], "", MEMBERS_ONE),
+    door(
+        "POST",
+        "/api/ir/approvals/{approval_id}/acknowledge",
+        &["$standalone"],
+        r#"{"acknowledged_by": "door"}"#,
+        MEMBERS_ONE,
+    ),
     door("GET", "/api/v1/audit", &[], "", MEMBERS),
     door("GET", "/api/v1/audit/{id}", &["$row"], "", MEMBERS_ONE),
     door("GET", "/api/v1/audit/seals", &[], "", MEMBERS),

@@ -1,0 +1,137 @@
+//! Standalone grants as operators and scripts meet them: settings, commands, and the page about them.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use testkit::redis::Redis;
+use testkit::reqwest;
+
+use crate::support::{Home, Kind, Served};
+
+const FAILED: i32 = 1;
+const REFUSED: i32 = 3;
+const HASH: &str = "sha256:9f86d081884c7d65";
+
+/// Runs a command as the admin with a token on its stdin: how it ended, and what it said.
+fn consume(home: &Home, served: &Served, token: &str, hash: &str) -> (Option<i32>, String) {
+    let mut command = home.command_as(&served.url, served.admin_key(), &["grant", "consume", hash, "--json"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    writeln!(child.stdin.take().unwrap(), "{token}").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = if output.status.success() { output.stdout } else { output.stderr };
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+fn mint(home: &Home, served: &Served) -> Value {
+    let out =
+        home.as_admin(served, &["grant", "mint", HASH, "--ttl", "600", "--by", "system", "--json"]).done();
+    let made: Value = serde_json::from_str(&out).unwrap();
+    testkit::watch::secret(made["token"].as_str().unwrap());
+    made
+}
+
+fn stats(home: &Home, served: &Served) -> Value {
+    serde_json::from_str(&home.as_admin(served, &["grant", "stats", "--json"]).done()).unwrap()
+}
+
+#[tokio::test]
+async fn the_commands() {
+    for kind in [Kind::Sqlite, Kind::Postgres] {
+        let home = Home::on(kind);
+        let served = home.serve().await;
+        let made = mint(&home, &served);
+        let (id, token) = (made["approval_id"].as_str().unwrap(), made["token"].as_str().unwrap());
+        let listed: Value =
+            serde_json::from_str(&home.as_admin(&served, &["grant", "list", "--json"]).done()).unwrap();
+        assert_eq!(listed["items"][0]["approval_id"], json!(id));
+        assert!(home.as_admin(&served, &["grant", "list"]).done().contains(HASH));
+        let (code, said) = consume(&home, &served, token, "sha256:other");
+        assert_eq!(code, Some(REFUSED), "{said}");
+        let (code, said) = consume(&home, &served, token, HASH);
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(serde_json::from_str::<Value>(&said).unwrap()["status"], "consumed");
+        let (code, said) = consume(&home, &served, token, HASH);
+        assert_eq!(code, Some(REFUSED), "{said}");
+        assert!(said.contains("it works once"), "{said}");
+        assert!(home.as_admin(&served, &["grant", "show", id]).done().contains("consumed"));
+        assert_eq!(stats(&home, &served)["by_status"], json!({"pending": 0, "consumed": 1, "expired": 0}));
+        served.stop();
+    }
+}
+
+/// `test_feature_flag_store_selection`, and what survives a restart (TOKEN-01, COMPAT-06).
+#[tokio::test]
+async fn each_store_keeps_what_it_promises_over_a_restart() {
+    let redis = Redis::start();
+    for (store, survives) in [("records", true), ("redis", true), ("memory", false)] {
+        let home = Home::on(Kind::Sqlite).env("APPROVAL_STORE", store).env("REDIS_URL", &redis.url());
+        let served = home.serve().await;
+        let token = mint(&home, &served)["token"].as_str().unwrap().to_owned();
+        let in_redis = redis.ask("KEYS ade:approval:token:*").contains("token:{");
+        assert_eq!(in_redis, store == "redis");
+        served.stop();
+        let served = home.serve().await;
+        let (code, said) = consume(&home, &served, &token, HASH);
+        assert_eq!(code, Some(if survives { 0 } else { REFUSED }), "{store}: {said}");
+        served.stop();
+    }
+}
+
+/// What was pending in a store that is no longer used ends; nobody can use it.
+#[tokio::test]
+async fn a_store_that_is_exchanged_begins_afresh() {
+    let home = Home::on(Kind::Sqlite).env("APPROVAL_STORE", "memory");
+    let served = home.serve().await;
+    mint(&home, &served);
+    served.stop();
+    let home = home.env("APPROVAL_STORE", "records");
+    let served = home.serve().await;
+    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    while stats(&home, &served)["by_status"] != json!({"pending": 0, "consumed": 0, "expired": 1}) {
+        assert!(std::time::Instant::now() < deadline, "{}", stats(&home, &served));
+    }
+    served.stop();
+}
+
+#[test]
+fn a_redis_that_cannot_be_used() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for url in [format!("redis://:hunter2@{free}"), format!("rediss://:hunter2@{free}")] {
+        let home = Home::on(Kind::Sqlite).env("APPROVAL_STORE", "redis").env("REDIS_URL", &url);
+        let ran = home.refused();
+        ran.assert_refused(FAILED, &["Redis", "REDIS_URL", "APPROVAL_STORE=redis", "correct REDIS_URL"]);
+        assert!(!ran.err.contains("hunter2"), "{}", ran.err);
+    }
+}
+
+/// The page about grants says what works: its commands are run as they stand there.
+#[tokio::test]
+async fn the_page_about_grants_is_true() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/grants.md");
+    let text = fs::read_to_string(page).unwrap();
+    let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let script = format!("set -euo pipefail\n{}", blocks.collect::<String>());
+    assert!(script.matches("curl ").count() >= 9, "{script}");
+    let home = Home::on(Kind::Sqlite);
+    let served = home.serve().await;
+    let (url, key) = (served.url.clone(), served.admin_key().to_owned());
+    let me = reqwest::Client::builder().no_proxy().build().unwrap();
+    let me = me.get(format!("{url}/api/v1/me")).bearer_auth(&key).send().await.unwrap().text().await.unwrap();
+    let me: Value = serde_json::from_str(&me).unwrap();
+    let org = me["organization"]["slug"].as_str().unwrap();
+    let ran = Command::new("bash")
+        .args(["-c", &script])
+        .env("HUB", &url)
+        .env("KEY", &key)
+        .env("ORG", org)
+        .env("no_proxy", "*")
+        .output()
+        .unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{out}\n{err}");
+    served.stop();
+}
