@@ -17,5 +17,6 @@ pub mod standalone_grants;
 pub mod watch;
 
 pub use hub::{Setup, TestHub, on_each_engine};
+pub use records::Engine;
 pub use reqwest;
 pub use scale::scaled;

@@ -1,7 +1,7 @@
 //! A Redis that is away, full, empty, or older than it was: what is not sure does not happen.
 
-use records::Engine;
 use serde_json::json;
+use testkit::Engine;
 use testkit::redis::Redis;
 
 use super::{APPROVALS, Ground, HASH, in_redis};

@@ -11,11 +11,10 @@ mod worker;
 use std::sync::Arc;
 
 use hub::standalone_grants::{InMemory, InRedis, RedisOptions, Store};
-use records::Engine;
 use serde_json::{Value, json};
 use testkit::redis::Redis;
 use testkit::reqwest::RequestBuilder;
-use testkit::{Setup, TestHub};
+use testkit::{Engine, Setup, TestHub};
 
 use crate::support::expect;
 

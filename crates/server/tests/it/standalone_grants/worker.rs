@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use records::Engine;
 use serde_json::json;
+use testkit::Engine;
 
 use super::{APPROVALS, in_redis, on_each_store};
 use crate::backdoor::Backdoor;
