@@ -68,6 +68,7 @@ async fn the_commands() {
 async fn each_store_keeps_what_it_promises_over_a_restart() {
     let redis = Redis::start();
     for (store, survives) in [("records", true), ("redis", true), ("memory", false)] {
+        redis.ask("FLUSHALL");
         let home = Home::on(Kind::Sqlite).env("APPROVAL_STORE", store).env("REDIS_URL", &redis.url());
         let served = home.serve().await;
         let token = mint(&home, &served)["token"].as_str().unwrap().to_owned();
