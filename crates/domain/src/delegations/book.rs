@@ -1,6 +1,7 @@
 //! Where a request goes: the chain of delegations from whom a policy asks to who decides.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::{Delegation, DelegationKind, Matter};
 use crate::accounts::Account;
@@ -134,42 +135,60 @@ impl Book {
         if links.is_empty() { Route::Own } else { Route::To(Chain { links, to: at }) }
     }
 
-    /// The circle that a delegation would close among those that hold at one time, whatever their conditions say.
+    /// The circle that a delegation would close among those that hold at one time, whatever their conditions say. The
+    /// shortest, each person looked at once: there are many more ways than people.
     #[must_use]
     pub fn circle(&self, new: &Delegation) -> Option<Vec<Id<Account>>> {
-        if new.kind != DelegationKind::Transfer || !new.active {
+        if new.kind != DelegationKind::Transfer || !new.active || !new.cascade {
             return None;
         }
-        let mut path = vec![new.owner_id, new.delegate_to];
-        self.leads_back(new, new, &mut path).then_some(path)
-    }
-
-    fn leads_back(&self, new: &Delegation, last: &Delegation, path: &mut Vec<Id<Account>>) -> bool {
-        if last.delegate_to == new.owner_id {
-            return true;
-        }
-        if !last.cascade || path.len() > CHAIN_MAX {
-            return false;
-        }
-        let goes_on = |next: &&Delegation| {
-            next.id != new.id
-                && next.active
-                && next.kind == DelegationKind::Transfer
-                && next.overlaps(new)
-                && (next.delegate_to == new.owner_id || !path.contains(&next.delegate_to))
-        };
-        let onward: Vec<&Delegation> = self.owned(last.delegate_to).iter().filter(goes_on).collect();
-        for next in onward {
-            path.push(next.delegate_to);
-            if self.leads_back(new, next, path) {
-                return true;
+        let mut from = BTreeMap::from([(new.delegate_to, new.owner_id)]);
+        let mut reached = vec![new];
+        for _ in 0..CHAIN_MAX {
+            if from.contains_key(&new.owner_id) || reached.is_empty() {
+                break;
             }
-            path.pop();
+            let onward = reached.iter().flat_map(|last| self.owned(last.delegate_to));
+            // What goes no further matters only where it leads back.
+            let holds = onward.filter(|next| {
+                next.id != new.id
+                    && next.active
+                    && next.kind == DelegationKind::Transfer
+                    && next.overlaps(new)
+                    && (next.cascade || next.delegate_to == new.owner_id)
+            });
+            reached = holds.filter(|next| reach(&mut from, next)).collect();
         }
-        false
+        from.contains_key(&new.owner_id).then(|| way_to(new.owner_id, &from))
     }
 
     fn owned(&self, owner: Id<Account>) -> &[Delegation] {
         self.of.get(&owner).map(Vec::as_slice).unwrap_or_default()
     }
+}
+
+/// Notes how somebody was reached, the first time.
+fn reach(from: &mut BTreeMap<Id<Account>, Id<Account>>, next: &Delegation) -> bool {
+    match from.entry(next.delegate_to) {
+        Entry::Vacant(place) => {
+            place.insert(next.owner_id);
+            true
+        }
+        Entry::Occupied(_) => false,
+    }
+}
+
+/// Everybody from this person back to the same.
+fn way_to(end: Id<Account>, from: &BTreeMap<Id<Account>, Id<Account>>) -> Vec<Id<Account>> {
+    let mut way = vec![end];
+    let mut at = end;
+    while let Some(before) = from.get(&at) {
+        way.push(*before);
+        at = *before;
+        if at == end {
+            break;
+        }
+    }
+    way.reverse();
+    way
 }

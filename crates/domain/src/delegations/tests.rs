@@ -124,6 +124,23 @@ fn circles_are_seen_and_refused() {
     assert_eq!(book.circle(&at_once), Some(vec![id(2), id(1), id(2)]));
 }
 
+/// Each of thirty delegates to twenty: more ways through them than could ever be walked.
+#[test]
+fn a_thicket_is_searched_person_by_person() {
+    let thicket = |to: u128| (1..=20).map(move |step| (to, (to - 2 + step) % 30 + 2));
+    let ways = (2..=31).flat_map(thicket);
+    let all = ways.enumerate().map(|(number, (from, to))| delegation(number as u128 + 10, from, to));
+    let mut thicket: Vec<Delegation> = all.collect();
+    let new = delegation(5000, 1, 2);
+    let book: Book = thicket.iter().cloned().collect();
+    assert_eq!(book.circle(&new), None);
+    // Reached by one that goes no further before another that does.
+    thicket.push(Delegation { cascade: false, ..delegation(4998, 2, 40) });
+    thicket.extend([delegation(4999, 31, 40), delegation(5001, 40, 1)]);
+    let book: Book = thicket.into_iter().collect();
+    assert_eq!(book.circle(&new), Some([1, 2, 11, 31, 40, 1].map(id).to_vec()));
+}
+
 #[test]
 fn the_form() {
     let change = DelegationChange { delegate_to: Some(id(1)), ..DelegationChange::default() };
