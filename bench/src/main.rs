@@ -3,8 +3,7 @@
 //! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
 //! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
 //!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant,
-//!   [`apply`] those of what agents do with it, [`people`] those of batches and delegations, [`locks`] those of locks,
-//!   against services that have them too.
+//!   [`apply`] those of what agents do with it, [`locks`] those of locks, against services that have them too.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
 //! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
 //!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
@@ -33,7 +32,6 @@ mod http;
 mod locks;
 mod machine;
 mod me;
-mod people;
 mod programs;
 mod records_postgres;
 mod records_sqlite;
@@ -89,7 +87,6 @@ enum Name {
     CrowdPostgres,
     Review,
     Apply,
-    People,
     Locks,
 }
 
@@ -157,7 +154,6 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::CrowdPostgres => crowd::measure(bench, Engine::Postgres),
         Name::Review => review::measure(bench),
         Name::Apply => apply::measure(bench),
-        Name::People => people::measure(bench),
         Name::Locks => locks::measure(bench),
     }
     .with_context(|| format!("measuring {named}"))

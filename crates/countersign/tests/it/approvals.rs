@@ -56,6 +56,32 @@ fn value<'a>(text: &'a str, name: &str) -> &'a str {
     line.unwrap_or_else(|| panic!("no {name:?} in:\n{text}"))[name.len()..].trim()
 }
 
+/// Several at once, or none.
+fn many(ada: &Person<'_>, rob: &Person<'_>) {
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    let tasks = ["one", "two"].map(|name| ada.asks(name));
+    let named: Vec<String> = tasks
+        .iter()
+        .map(|task| {
+            let request = rob.asked(task);
+            let shown = rob.run(&["approval", "show", &request]).done();
+            format!("{request}={},{}", value(&shown, "decides on"), value(&shown, "seen as"))
+        })
+        .collect();
+    let [first, second] = named.as_slice() else { panic!("two: {named:?}") };
+    rob.run(&["approval", "batch", "approve", first.split_once('=').unwrap().0])
+        .assert_refused(2, &["ID=CONTENT_HASH"]);
+    let stale = second.replace(value(second, &second[..second.find('=').unwrap() + 1]), &wrong);
+    rob.run(&["approval", "batch", "approve", first, &stale]).assert_refused(1, &["STALE_CONTENT"]);
+    rob.run(&["approval", "batch", "approve", first, second, "--apply-immediately"])
+        .assert_refused(3, &["admins"]);
+    let answered = rob.json(&["approval", "batch", "approve", first, second, "--reason", "both are fine"]);
+    assert_eq!(answered["items"].as_array().unwrap().len(), 2, "{answered}");
+    for task in &tasks {
+        assert_eq!(ada.json(&["task", "show", task])["state"], "APPROVED");
+    }
+}
+
 async fn reviews(kind: Kind) {
     let home = Home::on(kind);
     let served = home.serve().await;
@@ -121,29 +147,7 @@ async fn reviews(kind: Kind) {
     assert_eq!(ada.run(&["task", "watch", &draft]).code, Some(3));
     assert_eq!(ada.json(&["task", "cancel", &draft, "--reason", "enough"])["state"], "CANCELLED");
 
-    // Several at once, or none.
-    let tasks = ["one", "two"].map(|name| ada.asks(name));
-    let named: Vec<String> = tasks
-        .iter()
-        .map(|task| {
-            let request = rob.asked(task);
-            let shown = rob.run(&["approval", "show", &request]).done();
-            format!("{request}={},{}", value(&shown, "decides on"), value(&shown, "seen as"))
-        })
-        .collect();
-    let [first, second] = named.as_slice() else { panic!("two: {named:?}") };
-    rob.run(&["approval", "batch", "approve", first.split_once('=').unwrap().0])
-        .assert_refused(2, &["ID=CONTENT_HASH"]);
-    let stale = second.replace(value(second, &second[..second.find('=').unwrap() + 1]), &wrong);
-    rob.run(&["approval", "batch", "approve", first, &stale]).assert_refused(1, &["STALE_CONTENT"]);
-    rob.run(&["approval", "batch", "approve", first, second, "--apply-immediately"])
-        .assert_refused(3, &["admins"]);
-    let answered = rob.json(&["approval", "batch", "approve", first, second, "--reason", "both are fine"]);
-    assert_eq!(answered["items"].as_array().unwrap().len(), 2, "{answered}");
-    for task in &tasks {
-        assert_eq!(ada.json(&["task", "show", task])["state"], "APPROVED");
-    }
-
+    many(&ada, &rob);
     let task = ada.asks("another");
     home.as_admin(&served, &["task", "join-review", &task]).done();
     let request = rob.asked(&task);

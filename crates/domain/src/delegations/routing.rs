@@ -90,14 +90,15 @@ impl Routing {
         (provenance, at): (&Provenance, Timestamp),
     ) -> bool {
         let ends = through.iter().skip(1).copied().chain([to]);
-        let is_link = |((from, to), by): ((&Id<Account>, Id<Account>), &Option<Id<Delegation>>)| {
-            let Some(by) = by else { return true };
+        let mut steps = through.iter().zip(ends).zip(&self.via);
+        let is_used = |by: &Id<Delegation>, from: Id<Account>, to: Id<Account>| {
             let Some((used, matter)) = delegations.get(by).zip(matter) else { return false };
             used.kind == DelegationKind::Transfer
-                && (used.owner_id, used.delegate_to) == (*from, to)
+                && (used.owner_id, used.delegate_to) == (from, to)
                 && used.holds_for(matter, provenance, at)
         };
-        self.via.len() == through.len() && through.iter().zip(ends).zip(&self.via).all(is_link)
+        self.via.len() == through.len()
+            && steps.all(|((from, to), by)| by.as_ref().is_none_or(|by| is_used(by, *from, to)))
     }
 }
 
