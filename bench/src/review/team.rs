@@ -12,12 +12,12 @@ pub(crate) type Bearer = String;
 
 /// Everybody, by what they show.
 #[derive(Clone)]
-pub(super) struct Team {
+pub(crate) struct Team {
     /// One for each connection: nobody may have more than a thousand tasks on their way.
-    pub(super) authors: Vec<Bearer>,
-    pub(super) reviewers: [Bearer; 2],
+    pub(crate) authors: Vec<Bearer>,
+    pub(crate) reviewers: [Bearer; 2],
     /// An agent for each connection, with its id.
-    pub(super) agents: Vec<(Bearer, String)>,
+    pub(crate) agents: Vec<(Bearer, String)>,
 }
 
 /// Asks, and reads the answer.
@@ -38,7 +38,7 @@ pub(crate) fn bearer(key: &str) -> Bearer {
 
 impl Team {
     /// Lets them in, and says what is asked of tasks.
-    pub(super) async fn form(hub: SocketAddr, admin_key: &str, authors: usize) -> Result<Self> {
+    pub(crate) async fn form(hub: SocketAddr, admin_key: &str, authors: usize) -> Result<Self> {
         let mut connection = Connection::open(hub).await?;
         let admin = bearer(admin_key);
         let two = json!({"name": "two", "required_roles": ["reviewer"], "min_approvers": 2});
