@@ -27,9 +27,20 @@ impl<K: Hash + Eq + Clone> Crowds<K> {
 
     /// A place to wait, unless too many of this key wait already.
     pub fn enter(&self, key: K) -> Option<Place<K>> {
+        self.enter_below(key, self.max)
+    }
+
+    /// How many of this key there are.
+    #[must_use]
+    pub fn count(&self, key: &K) -> usize {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied().unwrap_or(0)
+    }
+
+    /// A place, unless there are `max` of this key already.
+    pub fn enter_below(&self, key: K, max: usize) -> Option<Place<K>> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(key.clone()).or_default();
-        if *count >= self.max {
+        if *count >= max.min(self.max) {
             return None;
         }
         *count += 1;

@@ -10,5 +10,6 @@ pub mod limits;
 pub mod locks;
 pub mod stamped;
 pub mod standalone_grants;
+pub mod tail;
 pub mod turns;
 pub mod wake;

@@ -46,6 +46,9 @@ pub enum HubError {
     /// Too many requests of this account wait already.
     #[error("too many of your requests are waiting already; let some of them end")]
     TooManyWaiting,
+    /// As many follow the log as the hub has room for.
+    #[error("as many follow the log already as this hub has room for; poll, or try again later")]
+    TooManyFollowers,
     /// Something was tried too often, or too soon after the last time.
     #[error("{what}; try again in {retry_after_seconds} s")]
     TooMany {

@@ -47,16 +47,17 @@ use coordination::cache::{ExactCache, Moment};
 use coordination::crowds::Crowds;
 use coordination::limits::Limits;
 use coordination::stamped::StampedCache;
+use coordination::tail::Tail;
 use coordination::turns::Turns;
 use coordination::wake::Wakers;
 use domain::accounts::Account;
-use domain::events::Event;
 use domain::idempotency::Slot;
 use domain::organizations::Organization;
 use domain::policies::RuleSet;
 use domain::settings::Settings;
 use domain::{Id, Timestamp};
 use records::Db;
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 pub use caller::{Caller, Origin};
@@ -73,6 +74,7 @@ pub use records::task_revisions::Listed as ListedRevision;
 pub use records::tasks::Filter as TaskFilter;
 
 use clock::Clock;
+use events::follow::Told;
 use identity::attempts::Attempts;
 use identity::credential::Credential;
 use identity::oidc::Provider;
@@ -88,6 +90,12 @@ const SETTINGS_CACHED_MAX: usize = 16_000;
 const RULE_SETS_CACHED_MAX: usize = 2_000;
 /// Requests of one account that wait for something at once (DECISIONS 38).
 const WAITING_PER_ACCOUNT_MAX: usize = 200;
+/// Sockets and streams of one account at once.
+const FOLLOWERS_PER_ACCOUNT_MAX: usize = 200;
+/// Events at the end of the log that are kept ready for those who follow it; whoever is further behind reads the records.
+const TAIL_EVENTS_MAX: usize = 4096;
+/// Followers that ask at once whether they may still.
+const RECHECKS_AT_ONCE: usize = 4;
 /// Where another process may change what we cached, an entry lives this long at most.
 const SHARED_CACHE_AGE_MAX: Duration = Duration::from_secs(1);
 
@@ -156,7 +164,15 @@ pub struct Coordination {
     /// Standalone grants: their store, and the state of its cleanup.
     pub(crate) grants: standalone_grants::Service,
     /// Events that are not in the log.
-    pub live: Bus<Event>,
+    pub live: Bus<Arc<Told>>,
+    /// The end of the log, for those who follow it.
+    pub(crate) tail: Tail<Told>,
+    /// Who follows the log, by account.
+    pub(crate) followers: Crowds<Id<Account>>,
+    /// And all of them.
+    pub(crate) all_followers: Crowds<()>,
+    /// Who of them is asking anew whether they may; few at a time, so that others are served in between.
+    pub(crate) rechecks: Semaphore,
 }
 
 impl Hub {
@@ -182,6 +198,10 @@ impl Hub {
             lock_limits: Limits::new(config.lock_rate_limit),
             grants: standalone_grants::Service::new(&records, &config.grants),
             live: Bus::default(),
+            tail: Tail::new(TAIL_EVENTS_MAX),
+            followers: Crowds::new(FOLLOWERS_PER_ACCOUNT_MAX),
+            all_followers: Crowds::new(usize::MAX),
+            rechecks: Semaphore::new(RECHECKS_AT_ONCE),
         };
         Self {
             records,

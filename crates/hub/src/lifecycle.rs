@@ -11,6 +11,7 @@ pub struct Lifecycle {
     token: CancellationToken,
     tasks: TaskTracker,
     connections: TaskTracker,
+    sockets: TaskTracker,
 }
 
 impl Lifecycle {
@@ -22,6 +23,17 @@ impl Lifecycle {
     /// Runs a connection. It ends with its client or when the listener drains, not with the background work.
     pub fn spawn_connection(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.connections.spawn(task);
+    }
+
+    /// Counts what has left its connection behind and lives on, until it ends.
+    pub fn socket<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+        self.sockets.track_future(task)
+    }
+
+    /// Ready once no socket is left. No more may come.
+    pub async fn without_sockets(&self) {
+        self.sockets.close();
+        self.sockets.wait().await;
     }
 
     /// Ready once the hub is stopping: whoever waits answers at once with what a timeout would answer.

@@ -45,6 +45,8 @@ pub struct Signals {
     pub events: watch::Sender<u64>,
     /// Units that appended audit rows.
     pub audit: watch::Sender<u64>,
+    /// Units that changed a key, an account or a membership.
+    pub identity_changes: watch::Sender<u64>,
     identity: AtomicU64,
     settings: AtomicU64,
 }
@@ -54,6 +56,7 @@ impl Signals {
         Self {
             events: watch::Sender::new(0),
             audit: watch::Sender::new(0),
+            identity_changes: watch::Sender::new(0),
             identity: AtomicU64::new(0),
             settings: AtomicU64::new(0),
         }
@@ -74,6 +77,7 @@ impl Signals {
     pub(crate) fn fire(&self, wakes: Wakes) {
         if wakes.identity {
             self.identity.fetch_add(1, Ordering::AcqRel);
+            self.identity_changes.send_modify(|count| *count += 1);
         }
         if wakes.settings {
             self.settings.fetch_add(1, Ordering::AcqRel);

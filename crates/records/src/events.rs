@@ -56,6 +56,10 @@ statement!(
     NUMBERED: Numbered = "SELECT seq, org_id, type AS event_type FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"
 );
 statement!(
+    WHOLE: Event = "SELECT seq, id, org_id, type AS event_type, created_at AS occurred_at, actor_id AS actor, source, \
+                    subject_type, subject_id, payload FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"
+);
+statement!(
     PAGE: Event = "SELECT seq, id, org_id, type AS event_type, created_at AS occurred_at, actor_id AS actor, source, \
                    subject_type, subject_id, payload FROM events WHERE org_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
 );
@@ -115,6 +119,11 @@ pub async fn head(db: &Db) -> Result<i64> {
     Ok(db.opt(&HEAD, args![]).await?.and_then(|head| head.seq).unwrap_or(0))
 }
 
+/// The same within a unit.
+pub async fn head_in(tx: &mut Tx) -> Result<i64> {
+    Ok(tx.one(&HEAD, args![]).await?.seq.unwrap_or(0))
+}
+
 /// Whether the sequencer has something to do.
 pub async fn any_unnumbered(db: &Db) -> Result<bool> {
     Ok(db.opt(&ANY_UNNUMBERED, args![]).await?.is_some_and(|row| row.got))
@@ -125,6 +134,11 @@ pub async fn numbered(db: &Db, after: i64, limit: i64) -> Result<Vec<Numbered>> 
     db.all(&NUMBERED, args![after, limit]).await
 }
 
+/// The same with all they tell, for those who follow the log.
+pub async fn whole(db: &Db, after: i64, limit: i64) -> Result<Vec<Event>> {
+    db.all(&WHOLE, args![after, limit]).await
+}
+
 /// Whose events a page shows.
 #[derive(Clone, Copy)]
 pub struct Reader {
@@ -132,6 +146,17 @@ pub struct Reader {
     pub org: Id<Organization>,
     /// Whether the instance's own events are shown too.
     pub with_instance: bool,
+}
+
+impl Reader {
+    /// Whether an event is among those it is shown: what the pages select, said of one event.
+    #[must_use]
+    pub fn sees(self, event: &Event) -> bool {
+        match event.org_id {
+            Some(org) => org == self.org,
+            None => self.with_instance,
+        }
+    }
 }
 
 /// A stretch of the log: the events of the organization, and how far the whole log reached when it was read.
@@ -148,7 +173,7 @@ pub struct Stretch {
 pub async fn stretch(db: &Db, reader: Reader, after: i64, limit: i64) -> Result<Stretch> {
     db.read((reader, after, limit), |tx, &(reader, after, limit)| {
         Box::pin(async move {
-            let head = tx.one(&HEAD, args![]).await?.seq.unwrap_or(0);
+            let head = head_in(tx).await?;
             let gone = tx.opt(&GONE_THROUGH, args![reader.org]).await?.and_then(|gone| gone.seq).unwrap_or(0);
             let page = if reader.with_instance { &PAGE_WITH_INSTANCE } else { &PAGE };
             let events = tx.all(page, args![reader.org, after, limit]).await?;

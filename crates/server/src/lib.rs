@@ -11,7 +11,9 @@
 pub mod address;
 mod api;
 mod browser;
+mod connection;
 mod extract;
+mod feeds;
 mod frame;
 mod guard;
 mod json;
@@ -25,6 +27,7 @@ pub mod telemetry;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -33,7 +36,7 @@ use ipnet::IpNet;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 
 pub use problem::Problem;
 
@@ -54,6 +57,23 @@ pub struct Options {
     /// Whether browsers may send the login's cookie over TLS only. Off only for a hub that is reached on its own
     /// machine, without TLS.
     pub secure_cookies: bool,
+    /// How patient sockets and streams are.
+    pub feeds: FeedTimes,
+}
+
+/// How patient the hub is with those who follow its events.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedTimes {
+    /// How often they hear that the hub is there. Whoever has not answered when they would hear it again is gone.
+    pub alive_every: Duration,
+    /// How long they may take to take what they are sent.
+    pub taken_within: Duration,
+}
+
+impl Default for FeedTimes {
+    fn default() -> Self {
+        Self { alive_every: Duration::from_secs(30), taken_within: Duration::from_secs(10) }
+    }
 }
 
 impl Options {
@@ -66,6 +86,7 @@ impl Options {
             connections_max: 10_000,
             public_url: format!("http://{address}"),
             secure_cookies: false,
+            feeds: FeedTimes::default(),
         }
     }
 }
@@ -104,8 +125,10 @@ pub fn router(hub: Hub, options: Options) -> Router {
         .with_state(app.clone());
     // Once around all routes: `Router::layer` would put a copy of each layer around every route, and copy them all
     // with every request.
+    // A stream that is compressed waits until there is enough to compress.
+    let worth_it = SizeAbove::new(COMPRESSED_FROM_BYTES).and(NotForContentType::SSE);
     let framed = ServiceBuilder::new()
-        .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(COMPRESSED_FROM_BYTES)))
+        .layer(CompressionLayer::new().gzip(true).compress_when(worth_it))
         .layer(from_fn_with_state(app.clone(), frame::around))
         .layer(from_fn(frame::limit_time))
         .layer(CatchPanicLayer::custom(problem::of_panic))

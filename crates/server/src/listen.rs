@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
 use crate::Peer;
+use crate::connection::Connection;
 
 /// A connection may be silent this long between requests, and a request's headers may take this long.
 const HEADERS_WITHIN: Duration = Duration::from_secs(60);
@@ -35,23 +36,34 @@ pub async fn serve(listener: TcpListener, router: Router, hub: &Hub, connections
         };
         let Some((stream, peer, permit)) = accepted else { continue };
         let router = router.clone();
+        let connection = Connection::new(permit);
+        let ended = connection.clone();
         let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(connection.clone());
             router.clone().oneshot(request.map(Body::new))
         });
         let mut builder = Builder::new(TokioExecutor::new());
         builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
-        let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-        let watched = graceful.watch(connection.into_owned());
+        let service = TowerToHyperService::new(service);
+        let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        let watched = graceful.watch(served.into_owned());
         hub.lifecycle.spawn_connection(async move {
-            if let Err(error) = watched.await {
-                tracing::debug!("a connection ended badly: {error}");
+            tokio::select! {
+                end = watched => if let Err(error) = end {
+                    tracing::debug!("a connection ended badly: {error}");
+                },
+                () = ended.is_cut() => {}
             }
-            drop(permit);
         });
     }
     drop(listener);
-    if tokio::time::timeout(DRAINED_WITHIN, graceful.shutdown()).await.is_err() {
+    let drained = async {
+        graceful.shutdown().await;
+        // Sockets have left their connections, and say goodbye by themselves.
+        hub.lifecycle.without_sockets().await;
+    };
+    if tokio::time::timeout(DRAINED_WITHIN, drained).await.is_err() {
         tracing::warn!("some requests did not end within {} s and were cut off", DRAINED_WITHIN.as_secs());
     }
 }

@@ -14,6 +14,8 @@ use wire::Code;
 /// Seconds after which trying again makes sense.
 const RETRY_AFTER_SECONDS: u32 = 1;
 const RETRY_AFTER_DISK_FULL_SECONDS: u32 = 30;
+/// Sockets stay open for long.
+const RETRY_AFTER_TOO_MANY_FOLLOWERS_SECONDS: u32 = 30;
 /// Tasks end when people have decided.
 const RETRY_AFTER_TOO_MANY_OPEN_SECONDS: u32 = 60;
 /// A provider of logins that is away is not asked before.
@@ -97,6 +99,9 @@ impl From<HubError> for Problem {
                 Self::new(Code::IdempotencyInFlight, detail).retry_after(RETRY_AFTER_SECONDS)
             }
             HubError::TooManyWaiting => Self::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS),
+            HubError::TooManyFollowers => {
+                Self::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_TOO_MANY_FOLLOWERS_SECONDS)
+            }
             HubError::TooMany { retry_after_seconds, .. } => {
                 Self::new(Code::RateLimited, detail).retry_after(retry_after_seconds)
             }

@@ -229,6 +229,8 @@ fn of_the_record() -> Vec<Entry> {
         (may(C::SettingsRead), routes!(api::settings::get)),
         (may(C::SettingsWrite), routes!(api::settings::change)),
         (may(C::EventsRead), routes!(api::events::read)),
+        (may(C::EventsRead), routes!(api::events::stream)),
+        (may(C::EventsRead), routes!(api::events::socket)),
         (may(C::TasksRead), routes!(api::archives::list)),
         (may(C::TasksRead), routes!(api::archives::get)),
         (may(C::AuditVerify), routes!(api::archives::content)),

@@ -11,6 +11,8 @@ const SECONDS: &str = "countersign_http_request_seconds";
 const LOCKS_HELD: &str = "countersign_locks_held";
 const LOCKS_WAITING: &str = "countersign_locks_waiting";
 const LOCKS_EXPIRED: &str = "countersign_locks_expired_total";
+pub(crate) const FEEDS_OPEN: &str = "countersign_feeds_open";
+pub(crate) const FEEDS_CUT_OFF: &str = "countersign_feeds_cut_off_total";
 const LOCK_DEADLOCKS: &str = "countersign_lock_deadlocks_total";
 /// What agents ask all the time and no record is made of: a line for each success would bury every other, and writing
 /// it costs more than the lock. The metrics count them.
@@ -41,6 +43,11 @@ pub fn metrics() -> Option<&'static PrometheusHandle> {
             metrics::describe_counter!(hub::executions::STARTED, "Attempts that began, by purpose.");
             metrics::describe_counter!(hub::executions::ENDED, "Attempts that ended, by result and outcome.");
             describe_grants();
+            metrics::describe_gauge!(FEEDS_OPEN, "Sockets and streams that follow the events, by kind.");
+            metrics::describe_counter!(
+                FEEDS_CUT_OFF,
+                "Sockets and streams the hub ended, by kind and reason."
+            );
             Some(handle)
         })
         .as_ref()

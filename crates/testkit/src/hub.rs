@@ -20,11 +20,13 @@ use axum::middleware::{map_request, map_response};
 use axum::response::Response;
 use domain::Id;
 use domain::accounts::{AccessLevel, Account};
+use domain::events::EventDraft;
 use domain::members::Seat;
 use domain::organizations::{Membership, MembershipLevel, Organization};
 use domain::secrets::SecretKind;
+use domain::subject::Subject;
 use records::{Db, Engine, migrate};
-use server::Options;
+use server::{FeedTimes, Options};
 use tokio::net::TcpListener;
 
 use crate::clock::TestClock;
@@ -38,6 +40,8 @@ const SCHEMA: &str = "countersign";
 const BLOB_QUOTA_BYTES: i64 = 1 << 30;
 /// Many hubs are started, and few take many locks.
 const LOCK_LOG_BYTES: u64 = 64 << 10;
+/// Events appended in one unit.
+const EVENTS_AT_ONCE: usize = 1000;
 
 /// What a test may want different.
 #[derive(Clone)]
@@ -56,6 +60,10 @@ pub struct Setup {
     pub blob_quota_bytes: i64,
     /// Where standalone grants are kept; none for the records.
     pub grant_store: Option<Arc<dyn ::hub::standalone_grants::Store>>,
+    /// How patient sockets and streams are.
+    pub feeds: FeedTimes,
+    /// Connections at once.
+    pub connections_max: usize,
 }
 
 impl Setup {
@@ -70,6 +78,8 @@ impl Setup {
             provider: None,
             blob_quota_bytes: BLOB_QUOTA_BYTES,
             grant_store: None,
+            feeds: FeedTimes::default(),
+            connections_max: 10_000,
         }
     }
 }
@@ -123,7 +133,7 @@ impl TestHub {
         let admin_key = std::fs::read_to_string(handed.key_file).expect("the admin's key").trim().to_owned();
         ::hub::locks::open(&hub, &data.path().join("locks"), LOCK_LOG_BYTES).await.expect("locks");
         hub.start();
-        let address = serve(&hub).await;
+        let address = serve(&hub, &setup).await;
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
         drop(rustls::crypto::ring::default_provider().install_default());
         let http = reqwest::Client::builder()
@@ -225,6 +235,23 @@ impl TestHub {
         seated.await.expect("a seat");
     }
 
+    /// Appends many events to the log of a key's organization, as many changes would.
+    pub async fn append_events(&self, key: &str, event_type: &'static str, count: usize) {
+        let org = self.caller(key).await.credential.organization.id;
+        for _ in 0..count.div_ceil(EVENTS_AT_ONCE) {
+            let input = (self.hub.clone(), org, event_type);
+            let written = self.hub.records.write(input, |tx, (hub, org, event_type)| {
+                Box::pin(async move {
+                    for _ in 0..EVENTS_AT_ONCE {
+                        records::events::append(tx, &event(hub, *org, event_type)).await?;
+                    }
+                    Ok::<_, records::Error>(())
+                })
+            });
+            written.await.expect("events");
+        }
+    }
+
     /// Another hub over the same PostgreSQL, as a second server would be. Its background work runs.
     pub async fn twin(&self) -> Hub {
         let url = self.database_url.as_deref().expect("only PostgreSQL can be shared");
@@ -243,6 +270,19 @@ impl TestHub {
 impl Drop for TestHub {
     fn drop(&mut self) {
         self.hub.lifecycle.announce_stop();
+    }
+}
+
+fn event(hub: &Hub, org: Id<Organization>, event_type: &str) -> EventDraft {
+    EventDraft {
+        id: hub.ids.id(),
+        org: Some(org),
+        event_type: event_type.to_owned(),
+        occurred_at: hub.clock.now(),
+        actor: None,
+        source: "test".into(),
+        subject: Subject::new("test", "x".repeat(100)),
+        payload: serde_json::json!({}),
     }
 }
 
@@ -291,14 +331,15 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
     Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }
 
-async fn serve(hub: &Hub) -> SocketAddr {
+async fn serve(hub: &Hub, setup: &Setup) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("its address");
-    let options = Options::local(address);
+    let connections_max = setup.connections_max;
+    let options = Options { feeds: setup.feeds, connections_max, ..Options::local(address) };
     let router = watched(server::router(hub.clone(), options));
     let serving = hub.clone();
     hub.lifecycle.spawn_connection(async move {
-        server::listen::serve(listener, router, &serving, 10_000).await;
+        server::listen::serve(listener, router, &serving, connections_max).await;
     });
     address
 }

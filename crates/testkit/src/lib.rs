@@ -13,6 +13,7 @@ pub mod postgres;
 pub mod redis;
 pub mod scale;
 mod servers;
+pub mod socket;
 pub mod standalone_grants;
 pub mod watch;
 
@@ -20,3 +21,4 @@ pub use hub::{Setup, TestHub, on_each_engine};
 pub use records::Engine;
 pub use reqwest;
 pub use scale::scaled;
+pub use tokio_tungstenite::tungstenite;

@@ -122,6 +122,8 @@ pub enum Code {
     UnknownToken,
     /// The token was used.
     AlreadyConsumed,
+    /// The request does not ask for a WebSocket.
+    UpgradeRequired,
 }
 
 /// The text is not the name of a code this version knows.

@@ -84,6 +84,85 @@ pub struct EventsQuery {
     pub wait_seconds: Option<u32>,
 }
 
+/// What a socket follows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SocketQuery {
+    /// Events with a larger `seq`, then all that come (default: only those that come).
+    #[garde(inner(range(min = 0)))]
+    #[param(minimum = 0)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
+    /// Only these types, separated by commas; `task:*` means all that begin so.
+    #[garde(inner(length(bytes, min = 1, max = TYPES_CHARS_MAX)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub types: Option<String>,
+}
+
+/// What a stream follows; where it begins, the header `Last-Event-ID` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct StreamQuery {
+    /// Only these types, separated by commas; `task:*` means all that begin so.
+    #[garde(inner(length(bytes, min = 1, max = TYPES_CHARS_MAX)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub types: Option<String>,
+}
+
+/// What a socket says besides events: its `type` is `heartbeat`, which no event has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Pulse {
+    /// Always `heartbeat`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `open` when it begins, `alive` from time to time, `pong` to a `ping`.
+    pub message: String,
+    /// How far the log was searched: what to say as `since` if the socket breaks now.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last_seq: Option<i64>,
+}
+
+impl Pulse {
+    /// Its type.
+    pub const KIND: &str = "heartbeat";
+    /// What a socket understands.
+    pub const PING: &str = "ping";
+
+    /// The answer to a ping.
+    #[must_use]
+    pub fn pong() -> Self {
+        Self { kind: Self::KIND.into(), message: "pong".into(), last_seq: None }
+    }
+
+    /// How far the log was searched, at the beginning or later.
+    #[must_use]
+    pub fn at(message: &str, last_seq: i64) -> Self {
+        Self { kind: Self::KIND.into(), message: message.into(), last_seq: Some(last_seq) }
+    }
+}
+
+/// Why a socket was closed: the code of the closing frame. Its reason is a code as problems have.
+pub mod closed {
+    /// The hub stops; connect again.
+    pub const AWAY: u16 = 1001;
+    /// Something was sent that a socket does not understand.
+    pub const NOT_UNDERSTOOD: u16 = 1003;
+    /// The hub made a mistake, or lost its records for a moment; connect again.
+    pub const TROUBLE: u16 = 1011;
+    /// The key, login, account or membership ended.
+    pub const UNAUTHENTICATED: u16 = 4401;
+    /// The credential may no longer read events.
+    pub const FORBIDDEN: u16 = 4403;
+    /// It did not take what it was sent in time; connect again with the last `seq` it has.
+    pub const TOO_SLOW: u16 = 4408;
+    /// The log no longer goes back to where it was.
+    pub const GONE: u16 = 4410;
+    /// It says too much.
+    pub const TOO_MUCH: u16 = 4429;
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

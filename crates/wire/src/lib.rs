@@ -52,7 +52,7 @@ pub use code::{Code, UnknownCode};
 pub use delegations::{
     Delegation, DelegationConditions, DelegationForm, DelegationKind, DelegationsQuery, PassOn,
 };
-pub use events::{Event, Events, EventsQuery, Subject};
+pub use events::{Event, Events, EventsQuery, Pulse, SocketQuery, StreamQuery, Subject};
 pub use executions::{
     AppendOutput, AppendedOutput, ClaimTask, ClaimedTask, CompleteExecution, Execution, ExecutionGrant,
     ExecutionHeard, ExecutionLock, ExecutionOutcome, ExecutionPhase, ExecutionPurpose, ExecutionResult,

@@ -7,7 +7,7 @@ use clap::Args;
 use domain::secrets::Secret;
 use hub::lifecycle::Lifecycle;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use server::Options;
+use server::{FeedTimes, Options};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -74,6 +74,7 @@ async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<
         connections_max,
         public_url,
         secure_cookies: !config.http.is_plain_and_local(),
+        feeds: FeedTimes::default(),
     };
     let router = server::router(hub.clone(), options);
     server::listen::serve(listener, router, hub, connections_max).await;

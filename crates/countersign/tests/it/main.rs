@@ -44,6 +44,7 @@ mod refuses_postgres;
 mod rotate_keys;
 mod secrets;
 mod shutdown;
+mod sockets;
 mod support;
 mod tasks;
 mod tls;

@@ -1,10 +1,13 @@
 //! Numbers events (PostgreSQL) and wakes those who wait for them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::Timestamp;
-use records::{Engine, events};
+use records::Engine;
+use records::events::{self, Numbered};
 
+use super::follow::{self, Told};
 use crate::{Hub, HubError};
 
 /// On PostgreSQL another server may have appended: looking is the truth, hints only make it quicker.
@@ -50,10 +53,11 @@ async fn follow(hub: &Hub, told: &mut Option<i64>) -> Result<(), HubError> {
             let head = events::head(&hub.records).await?;
             hub.coordination.news.tell_all(head);
             hub.coordination.work.tell_all(head);
+            hub.coordination.tail.begin(head);
             *told = Some(head);
             continue;
         };
-        let news = events::numbered(&hub.records, after, BATCH_EVENTS).await?;
+        let news = news(hub, after).await?;
         let Some(last) = news.last().map(|event| event.seq) else {
             return Ok(());
         };
@@ -70,6 +74,26 @@ async fn follow(hub: &Hub, told: &mut Option<i64>) -> Result<(), HubError> {
         }
         *told = Some(last);
     }
+}
+
+/// What came after a number. Those who follow the log get it from the tail, which has it before they are woken.
+async fn news(hub: &Hub, after: i64) -> Result<Vec<Numbered>, HubError> {
+    let tail = &hub.coordination.tail;
+    if !follow::is_followed(hub) {
+        let news = events::numbered(&hub.records, after, BATCH_EVENTS).await?;
+        if let Some(last) = news.last() {
+            tail.begin(last.seq);
+        }
+        return Ok(news);
+    }
+    let news = events::whole(&hub.records, after, BATCH_EVENTS).await?;
+    let numbered = news.into_iter().filter_map(|event| {
+        let seq = event.seq?;
+        let (org_id, event_type) = (event.org_id, event.event_type.clone());
+        tail.append(seq, Arc::new(Told::new(event)));
+        Some(Numbered { seq, org_id, event_type })
+    });
+    Ok(numbered.collect())
 }
 
 /// Whether an agent may find something to do after this. Waking those who look for work with everything that happens

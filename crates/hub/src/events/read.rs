@@ -35,11 +35,7 @@ pub struct Found {
 
 /// The organization's events after a number. Who waits holds no database connection.
 pub async fn read(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Found, HubError> {
-    caller.require(Capability::EventsRead)?;
-    let reader = Reader {
-        org: caller.credential.organization.id,
-        with_instance: caller.credential.standing().is_instance_admin(),
-    };
+    let mut reader = reader(caller)?;
     let _place = match wanted.wait.is_zero() {
         true => None,
         false => {
@@ -53,10 +49,12 @@ pub async fn read(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Found, H
     loop {
         // Listening first: what is appended during the search is told afterwards.
         let mut news = hub.coordination.news.listen(reader.org);
-        let found = search(hub, reader, after, &wanted).await?;
+        let mut found = search(hub, reader, after, (&wanted.types, wanted.limit)).await?;
         if !found.events.is_empty() || Instant::now() >= deadline || hub.lifecycle.is_stopping() {
             if has_waited {
-                still_may(hub, caller, Capability::EventsRead).await?;
+                let standing = still_may(hub, caller, Capability::EventsRead).await?;
+                reader.with_instance &= standing.is_instance_admin();
+                found.events.retain(|event| reader.sees(event));
             }
             return Ok(found);
         }
@@ -70,7 +68,22 @@ pub async fn read(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Found, H
     }
 }
 
-async fn search(hub: &Hub, reader: Reader, after: Option<i64>, wanted: &Wanted) -> Result<Found, HubError> {
+/// What a caller may see of the log: the one rule, for whoever waits, follows or looks once.
+pub(super) fn reader(caller: &Caller) -> Result<Reader, HubError> {
+    caller.require(Capability::EventsRead)?;
+    Ok(Reader {
+        org: caller.credential.organization.id,
+        with_instance: caller.credential.standing().is_instance_admin(),
+    })
+}
+
+/// At most so many events of these types, and how far the log was searched for them.
+pub(super) async fn search(
+    hub: &Hub,
+    reader: Reader,
+    after: Option<i64>,
+    (types, limit): (&TypeFilter, usize),
+) -> Result<Found, HubError> {
     let mut events = Vec::new();
     let mut last_seq = after.unwrap_or(0);
     loop {
@@ -81,10 +94,10 @@ async fn search(hub: &Hub, reader: Reader, after: Option<i64>, wanted: &Wanted) 
         let whole = i64::try_from(stretch.events.len()).unwrap_or(i64::MAX) < SCAN_EVENTS;
         for event in stretch.events {
             last_seq = event.seq.unwrap_or(last_seq);
-            if wanted.types.matches(&event.event_type) {
+            if types.matches(&event.event_type) {
                 events.push(event);
             }
-            if events.len() == wanted.limit {
+            if events.len() == limit {
                 return Ok(Found { events, last_seq });
             }
         }

@@ -70,13 +70,13 @@ pub async fn confirm(
     current(tx, caller, capability, Hold::Share, now).await
 }
 
-/// Refuses a caller who has waited and may no longer see what came meanwhile.
-pub async fn still_may(hub: &Hub, caller: &Caller, capability: Capability) -> Result<(), HubError> {
+/// Refuses a caller who has waited and may no longer see what came meanwhile. Gives what the caller is now.
+pub async fn still_may(hub: &Hub, caller: &Caller, capability: Capability) -> Result<Standing, HubError> {
     let input = (caller.clone(), capability, hub.clock.now());
     let read = hub.records.read(input, |tx, (caller, capability, now)| {
         Box::pin(current(tx, caller, *capability, Hold::Look, *now))
     });
-    read.await.map(drop)
+    read.await
 }
 
 async fn current(

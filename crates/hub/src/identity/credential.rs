@@ -135,7 +135,7 @@ impl Credential {
     }
 
     /// Refuses a credential, account or organization that may not act at this time.
-    pub(super) fn check(&self, now: Timestamp) -> Result<(), HubError> {
+    pub(crate) fn check(&self, now: Timestamp) -> Result<(), HubError> {
         self.means.check(now)?;
         let refused = match self.account.status {
             AccountStatus::Suspended => Some("this account is suspended"),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use coordination::locks::{Happening, Locks, Receipt, Told, What};
+use coordination::locks::{Happening, Locks, Receipt, Told as Listener, What};
 use domain::accounts::Account;
 use domain::audit::{AuditEntry, Chain};
 use domain::events::EventDraft;
@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::Engine;
 use crate::caller::plain_entry;
+use crate::events::follow::Told;
 use crate::identity::bootstrap::SYSTEM_EMAIL;
 use crate::{Coordination, Hub, HubError, audit};
 
@@ -34,7 +35,7 @@ struct Teller {
     notes: mpsc::UnboundedSender<Happening>,
 }
 
-pub(super) fn channel(hub: &Hub) -> (Arc<dyn Told>, Notes) {
+pub(super) fn channel(hub: &Hub) -> (Arc<dyn Listener>, Notes) {
     let (notes, arriving) = mpsc::unbounded_channel();
     // The hub owns the engine, and the engine this.
     let coordination = Arc::downgrade(&hub.coordination);
@@ -42,7 +43,7 @@ pub(super) fn channel(hub: &Hub) -> (Arc<dyn Told>, Notes) {
     (Arc::new(teller), Notes { arriving: Mutex::new(Some(arriving)) })
 }
 
-impl Told for Teller {
+impl Listener for Teller {
     fn listens(&self) -> bool {
         self.coordination.upgrade().is_some_and(|coordination| coordination.live.has_listeners())
     }
@@ -54,7 +55,7 @@ impl Told for Teller {
             return;
         }
         if let Some(coordination) = self.coordination.upgrade() {
-            coordination.live.tell(event(&happening, self.ids.id()).at(None));
+            coordination.live.tell(Arc::new(Told::new(event(&happening, self.ids.id()).at(None))));
         }
     }
 }

@@ -36,6 +36,7 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("events::HEAD", "there is one log, and one sequence over all of it"),
     ("events::NUMBER", "there is one log, and one sequence over all of it"),
     ("events::NUMBERED", "wakes the readers of every organization"),
+    ("events::WHOLE", "told to the followers of every organization, each of which is asked whom it concerns"),
     ("executions::OVERDUE", "the hub looks for lost agents everywhere"),
     ("grants::STALE", "the hub looks for old approvals everywhere"),
     ("idempotency::FORGET", "the hub forgets everybody's old answers"),

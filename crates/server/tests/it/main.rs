@@ -20,6 +20,7 @@ mod documents;
 mod events;
 mod exactness;
 mod executions;
+mod feeds;
 mod forms;
 mod frame;
 mod health;

@@ -16,6 +16,8 @@ pub(super) const WORKERS_ONE: [u16; 9] = [401, 403, 200, 200, 200, 200, 200, 200
 pub(super) const ADMINS: [u16; 9] = [401, 403, 403, 403, 403, 403, 200, 200, 200];
 /// Admins may, and for others it does not exist.
 pub(super) const ADMINS_ONE: [u16; 9] = [401, 403, 403, 403, 403, 403, 200, 200, 404];
+/// Whoever has a key may, and has not asked for a socket.
+pub(super) const NO_UPGRADE: [u16; 9] = [401, 426, 426, 426, 426, 426, 426, 426, 426];
 /// Authors and admins may make one, each in their own organization.
 pub(super) const AUTHORS_MAKE: [u16; 9] = [401, 403, 403, 403, 201, 403, 201, 201, 201];
 /// Authors and admins may, and for others it does not exist.

@@ -1,8 +1,9 @@
 //! The rows.
 
 use super::answers::{
-    ADMINS, ADMINS_END, ADMINS_ONE, ASKED, AUTHORS_END, AUTHORS_MAKE, AUTHORS_ONE, HOLDER, KEY, LOCKERS,
-    MEMBERS, MEMBERS_ONE, OPEN, OWNERS_ONE, RECEIVER, WORKERS, WORKERS_ONE,
+    ADMINS, ADMINS_END, ADMINS_ONE, ASKED, AUTHORS_END,
+    AUTHORS_MAKE, AUTHORS_ONE, HOLDER, KEY, LOCKERS, MEMBERS, MEMBERS_ONE, NO_UPGRADE, OPEN, OWNERS_ONE,
+    RECEIVER, WORKERS, WORKERS_ONE,
 };
 use super::{Door, LEAVES, door, for_logins};
 
@@ -97,6 +98,8 @@ pub(crate) const DOORS: &[Door] = &[
         ADMINS,
     ),
     door("GET", "/api/v1/events", &[], "", KEY),
+    door("GET", "/api/v1/events/stream", &[], "", KEY),
+    door("GET", "/api/v1/ws", &[], "", NO_UPGRADE),
     door("GET", "/api/v1/archives", &[], "", WORKERS),
     door("GET", "/api/v1/archives/{id}", &["$archive"], "", WORKERS_ONE),
     // The lines hold audit rows whole, addresses included.
