@@ -5,9 +5,24 @@ use server::routes::{Listed, Needs};
 use super::Visitor;
 
 mod answers;
-mod table;
+mod people;
+mod work;
 
-pub(crate) use table::DOORS;
+use people::PEOPLE;
+use work::WORK;
+
+/// All rows.
+pub(crate) const DOORS: &[Door] = &joined::<{ PEOPLE.len() + WORK.len() }>();
+
+const fn joined<const ROWS: usize>() -> [Door; ROWS] {
+    let mut all = [PEOPLE[0]; ROWS];
+    let mut row = 0;
+    while row < ROWS {
+        all[row] = if row < PEOPLE.len() { PEOPLE[row] } else { WORK[row - PEOPLE.len()] };
+        row += 1;
+    }
+    all
+}
 
 /// Who the columns of the table are, from those who may least to those who may most, and last an outsider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +48,7 @@ pub(crate) enum Column {
 }
 
 /// A route, a call of it that would be right if only the caller might make it, and what everybody gets.
+#[derive(Clone, Copy)]
 pub(crate) struct Door {
     pub(crate) method: &'static str,
     /// As the table of routes has it.

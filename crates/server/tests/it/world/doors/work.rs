@@ -1,0 +1,228 @@
+//! The rows of tasks and what becomes of them; last, what ends logins.
+
+use super::answers::{
+    ADMINS, ADMINS_END, ADMINS_ONE, ASKED, HOLDER, LOCKERS, MEMBERS, MEMBERS_ONE, OWNERS_ONE, WORKERS,
+    WORKERS_ONE,
+};
+use super::{Door, LEAVES, door};
+
+pub(super) const WORK: &[Door] = &[
+    door("GET", "/api/v1/tasks", &[], "", WORKERS),
+    door(
+        "POST",
+        "/api/v1/tasks",
+        &[],
+        r#"{"config": {"type": "t", "description": "d", "resources": [{"type": "db", "id": "x"}]},
+            "metadata": {"tags": ["a"]}, "slug": "$fresh", "assignee": "$maker", "depends_on": ["$task"]}"#,
+        // Another tenant's task and account are none here.
+        [401, 403, 201, 403, 201, 403, 201, 201, 422],
+    ),
+    door(
+        "POST",
+        "/api/v1/tasks/simulate",
+        &[],
+        r#"{"config": {"type": "t", "description": "d"}, "assignee": "$maker", "depends_on": ["$task"]}"#,
+        [401, 403, 200, 403, 200, 403, 200, 200, 422],
+    ),
+    door("GET", "/api/v1/tasks/{id}", &["$task"], "", WORKERS_ONE),
+    // Its author and admins.
+    door("PATCH", "/api/v1/tasks/{id}", &["$task"], r#"{"metadata": {"team": "sre"}}"#, ADMINS_ONE),
+    door("DELETE", "/api/v1/tasks/{id}", &["$task"], "", ADMINS_END),
+    // Its author alone.
+    door(
+        "PUT",
+        "/api/v1/tasks/{id}/preview",
+        &["$task"],
+        r#"{"changes": [{"kind": "create"}]}"#,
+        [401, 403, 403, 403, 403, 403, 403, 200, 404],
+    ),
+    door("GET", "/api/v1/tasks/{id}/audit", &["$task"], "", MEMBERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/revisions", &["$task"], "", WORKERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/revisions/{number}", &["$task", "1"], "", WORKERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/diff", &["$task"], "", WORKERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/comments", &["$task"], "", WORKERS_ONE),
+    // Whoever writes tasks, or may be asked about them.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/comments",
+        &["$task"],
+        r#"{"body": "why?"}"#,
+        [401, 403, 201, 201, 201, 201, 201, 201, 404],
+    ),
+    door("GET", "/api/v1/tasks/{id}/comments/{comment_id}", &["$task", "$comment"], "", WORKERS_ONE),
+    door("GET", "/api/v1/policies", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/policies",
+        &[],
+        r#"{"name": "$fresh", "required_roles": ["dba"], "reviewers": ["$maker"], "when": "risk.score > 50"}"#,
+        // Another tenant's reviewer is none here.
+        [401, 403, 403, 403, 403, 403, 201, 201, 422],
+    ),
+    door("GET", "/api/v1/policies/{id}", &["$policy"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/policies/{id}", &["$policy"], r#"{"min_approvers": 2}"#, ADMINS_ONE),
+    door("DELETE", "/api/v1/policies/{id}", &["$policy"], "", ADMINS_END),
+    door("GET", "/api/v1/resource-catalogue", &[], "", MEMBERS),
+    door(
+        "PUT",
+        "/api/v1/resource-catalogue",
+        &[],
+        r#"[{"pattern": "database:prod-*", "criticality": 90, "blast_radius": 20}]"#,
+        ADMINS,
+    ),
+    // Its author and admins.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/submit",
+        &["$task"],
+        "{}",
+        [401, 403, 403, 403, 403, 403, 202, 202, 404],
+    ),
+    door("POST", "/api/v1/tasks/{id}/cancel", &["$task"], r#"{"reason": "not needed"}"#, ADMINS_ONE),
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/resubmit",
+        &["$cancelled"],
+        r#"{"take_over_dependents": false}"#,
+        [401, 403, 403, 403, 403, 403, 201, 201, 404],
+    ),
+    // Whoever approved it, and admins.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/withdraw-approval",
+        &["$granted"],
+        r#"{"reason": "a second thought"}"#,
+        ADMINS_ONE,
+    ),
+    // Whoever owns the agent, and the agent itself.
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/claim",
+        &["$granted"],
+        r#"{"agent_id": "$agent", "wait_seconds": 0}"#,
+        OWNERS_ONE,
+    ),
+    door("POST", "/api/v1/agents/{id}/next", &["$worker"], r#"{"wait_seconds": 0}"#, OWNERS_ONE),
+    door("GET", "/api/v1/tasks/{id}/executions", &["$granted"], "", WORKERS_ONE),
+    door("GET", "/api/v1/executions/{id}", &["$execution"], "", WORKERS_ONE),
+    door("POST", "/api/v1/executions/{id}/heartbeat", &["$execution"], "{}", OWNERS_ONE),
+    door("POST", "/api/v1/executions/{id}/output", &["$execution"], r#"{"text": "so far"}"#, OWNERS_ONE),
+    door("GET", "/api/v1/executions/{id}/output", &["$execution"], "", WORKERS_ONE),
+    door("POST", "/api/v1/executions/{id}/complete", &["$execution"], r#"{"output": "done"}"#, OWNERS_ONE),
+    door("POST", "/api/v1/executions/{id}/fail", &["$execution"], r#"{"error": "no"}"#, OWNERS_ONE),
+    // A person who proposed it, and admins.
+    door(
+        "POST",
+        "/api/v1/executions/{id}/rollback",
+        &["$failed"],
+        r#"{"reason": "it left half of it behind"}"#,
+        [401, 403, 403, 403, 403, 403, 202, 202, 404],
+    ),
+    door("POST", "/api/v1/tasks/{id}/join-review", &["$reviewed"], "{}", ADMINS_ONE),
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/override",
+        &["$reviewed"],
+        r#"{"reason": "nobody is there", "incident_ticket": "INC-7"}"#,
+        [401, 403, 403, 403, 403, 403, 202, 202, 404],
+    ),
+    door(
+        "POST",
+        "/api/v1/tasks/{id}/force-apply",
+        &["$granted"],
+        r#"{"reason": "customers wait", "incident_ticket": "INC-7"}"#,
+        ADMINS_ONE,
+    ),
+    door("GET", "/api/v1/tasks/{id}/approvals", &["$reviewed"], "", MEMBERS_ONE),
+    door("GET", "/api/v1/approvals", &[], "", MEMBERS),
+    door("GET", "/api/v1/approvals/stats", &[], "", MEMBERS),
+    door("GET", "/api/v1/approvals/{id}", &["$approval"], "", MEMBERS_ONE),
+    door(
+        "POST",
+        "/api/v1/approvals/{id}/approve",
+        &["$approval"],
+        r#"{"content_hash": "$content", "review_hash": "$shown", "reason": "looks right"}"#,
+        ASKED,
+    ),
+    door(
+        "POST",
+        "/api/v1/approvals/{id}/reject",
+        &["$approval"],
+        r#"{"content_hash": "$content", "review_hash": "$shown", "reason": "not today"}"#,
+        ASKED,
+    ),
+    door(
+        "POST",
+        "/api/v1/approvals/{id}/request-changes",
+        &["$approval"],
+        r#"{"content_hash": "$content", "review_hash": "$shown", "reason": "say why"}"#,
+        ASKED,
+    ),
+    door("POST", "/api/v1/approvals/{id}/acknowledge", &["$approval"], "{}", ASKED),
+    door("POST", "/api/v1/approvals/{id}/delegate", &["$approval"], r#"{"to": "$standin"}"#, ASKED),
+    door("GET", "/api/v1/delegations", &[], "", MEMBERS),
+    door(
+        "POST",
+        "/api/v1/delegations",
+        &[],
+        // Of nothing that there is, so that requests stay where the other doors expect them.
+        r#"{"delegate_to": "$standin", "conditions": {"task_types": ["none"]}}"#,
+        // Another tenant's reviewer is none here.
+        [401, 403, 403, 201, 201, 201, 201, 201, 422],
+    ),
+    door("GET", "/api/v1/delegations/{id}", &["$delegation"], "", MEMBERS_ONE),
+    door("PATCH", "/api/v1/delegations/{id}", &["$delegation"], r#"{"cascade": true}"#, ASKED),
+    door("DELETE", "/api/v1/delegations/{id}", &["$delegation"], "", ADMINS_END),
+    door(
+        "POST",
+        "/api/v1/approvals/batch",
+        &[],
+        r#"{"approval_ids": ["$approval"], "action": "approve", "content_hashes": {"$approval": "$content"}}"#,
+        ASKED,
+    ),
+    door("GET", "/api/v1/locks", &[], "", LOCKERS),
+    door("POST", "/api/v1/locks/acquire", &[], r#"{"key": "resource:door:$fresh"}"#, LOCKERS),
+    door(
+        "POST",
+        "/api/v1/locks/acquire-many",
+        &[],
+        r#"{"keys": [{"key": "resource:door:$fresh", "mode": "shared"}]}"#,
+        LOCKERS,
+    ),
+    door("POST", "/api/v1/locks/heartbeat", &[], r#"{"lock_id": "$lock"}"#, HOLDER),
+    door("POST", "/api/v1/locks/release", &[], r#"{"lock_id": "$lock"}"#, HOLDER),
+    door("POST", "/api/v1/locks/validate", &[], r#"{"key": "resource:door:x", "fencing_token": 1}"#, LOCKERS),
+    // Which line, the query says.
+    door("GET", "/api/v1/locks/queue", &[], "", [401, 403, 422, 422, 422, 422, 422, 422, 422]),
+    door("GET", "/api/v1/locks/graph", &[], "", LOCKERS),
+    door(
+        "GET",
+        "/api/v1/locks/tickets/{ticket_id}",
+        &["$ticket"],
+        "",
+        [401, 403, 200, 200, 200, 200, 200, 200, 404],
+    ),
+    door(
+        "DELETE",
+        "/api/v1/locks/tickets/{ticket_id}",
+        &["$ticket"],
+        "",
+        [401, 403, 403, 403, 403, 403, 403, 200, 404],
+    ),
+    door(
+        "POST",
+        "/api/v1/locks/force-release",
+        &[],
+        r#"{"key": "resource:door:$fresh", "reason": "stuck"}"#,
+        ADMINS,
+    ),
+    // Last: it ends the other logins of whoever asks.
+    Door {
+        method: "POST",
+        path: "/api/v1/auth/password",
+        names: &[],
+        body: r#"{"current_password": "correct horse battery", "new_password": "correct horse battery"}"#,
+        answers: [401, 403, 403, 204, 204, 204, 204, 204, 204],
+        login: Some(LEAVES),
+    },
+];
