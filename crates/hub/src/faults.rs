@@ -1,7 +1,7 @@
 //! Places on the way of an attempt where a test has the hub killed, to see what a crash exactly there leaves behind.
 //!
 //! Only a build with `debug_assertions` looks: a program that is shipped has no such place. To add one: its name in
-//! [`POINTS`], a call of [`reached`], and a case in `countersign/tests/it/faults`, which fails without all three.
+//! [`POINTS`], a call of `reached`, and a case in `countersign/tests/it/faults`, which fails without all three.
 
 /// Every place, in the order in which an attempt comes by.
 pub const POINTS: [&str; 37] = [
