@@ -37,9 +37,9 @@ impl FromRequestParts<App> for Upgrade {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        require_own_origin(&parts.headers, &app.options)?;
         let connection = parts.extensions.get::<Connection>().cloned();
         let upgrade = WebSocketUpgrade::from_request_parts(parts, app).await.map_err(not_a_socket)?;
+        require_own_origin(&parts.headers, &app.options)?;
         Ok(Self { upgrade, connection })
     }
 }

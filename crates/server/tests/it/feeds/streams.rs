@@ -55,7 +55,7 @@ impl Stream {
     /// The next event.
     async fn event(&mut self) -> (i64, Value) {
         loop {
-            let Some((id, name, data)) = self.block().await else { panic!("the stream has ended") };
+            let (id, name, data) = self.block().await.unwrap();
             if let Some(data) = data {
                 assert_eq!(name, None, "every event is a message");
                 return (id.unwrap(), data);
