@@ -264,9 +264,12 @@ impl Task {
     }
 
     /// The task at the head of the queue, before all that nobody put there. An edit takes it away again.
-    #[must_use]
-    pub fn put_first(&self, now: Timestamp) -> Self {
-        Self { queue_rank: HEAD_OF_QUEUE, ..self.touched(now) }
+    ///
+    /// # Errors
+    /// It is not approved, or they are no admin.
+    pub fn put_first(&self, actor: Actor, now: Timestamp) -> Result<Self, MoveRefusal> {
+        next(self.state, Move::PutFirst, actor)?;
+        Ok(Self { queue_rank: HEAD_OF_QUEUE, ..self.touched(now) })
     }
 
     /// The task after it was handed in.

@@ -6,9 +6,8 @@ use domain::Id;
 use domain::approvals::Approval;
 use domain::permissions::Capability;
 use domain::reviews::{Ballot, Case, Counted, Resolution, Review};
-use domain::tasks::{Behind, Task};
+use domain::tasks::{Behind, Task, TaskState};
 use records::{Tx, approvals, reviews, tasks};
-use serde_json::{Map, json};
 
 use super::list::seen_all;
 use super::vote::{refused, settle, write as write_answer};
@@ -17,7 +16,7 @@ use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::identity::credential::Credential;
 use crate::reviews::load;
-use crate::tasks::{behind, record};
+use crate::tasks::{PUT_FIRST, actor, behind, put_first, subject as task_subject};
 use crate::{Caller, Failed, Hub, HubError, settings};
 
 /// How many answers one batch has at most (DECISIONS.md 26).
@@ -69,7 +68,7 @@ async fn unit(tx: &mut Tx, act: &Act<Batch>) -> Result<Vec<Seen>, HubError> {
     }
     let behind = behind(tx, &current).await?;
     let taken = decide(act, &requests, &mut cases, &behind)?;
-    write(tx, act, &cases, &taken).await?;
+    write(tx, act, &current, (&cases, &taken)).await?;
     let answered = taken.into_iter().map(|taken| taken.counted.approval).collect();
     seen_all(tx, &act.caller, answered).await
 }
@@ -134,8 +133,8 @@ fn take(act: &Act<Batch>, case: &mut Case, ballot: Ballot) -> Result<Taken, HubE
 async fn write(
     tx: &mut Tx,
     act: &Act<Batch>,
-    cases: &BTreeMap<Id<Review>, Case>,
-    taken: &[Taken],
+    current: &Credential,
+    (cases, taken): (&BTreeMap<Id<Review>, Case>, &[Taken]),
 ) -> Result<(), HubError> {
     // All of a person's answers in one review are one act: it ends as the last of them leaves it.
     let mut ends: BTreeMap<Id<Review>, Option<Resolution>> = BTreeMap::new();
@@ -147,16 +146,23 @@ async fn write(
         let Some(case) = cases.get(&review) else { continue };
         let task = settle(tx, act, case, resolution).await?;
         if act.input.apply_immediately {
-            put_first(tx, act, &task).await?;
+            put_approved_first(tx, act, current, &task).await?;
         }
     }
     Ok(())
 }
 
-async fn put_first(tx: &mut Tx, act: &Act<Batch>, task: &Task) -> Result<(), HubError> {
-    let first = task.put_first(act.now);
-    tasks::save(tx, task, &first).await?;
-    let mut details = Map::new();
-    details.insert("skip_validation".into(), json!(act.input.skip_validation));
-    record(tx, act, "task:put_first", (Some(task.state), &first), details).await
+/// What was approved goes to the head of the queue; what still waits for others does not.
+async fn put_approved_first(
+    tx: &mut Tx,
+    act: &Act<Batch>,
+    current: &Credential,
+    task: &Task,
+) -> Result<(), HubError> {
+    if task.state != TaskState::Approved {
+        return Ok(());
+    }
+    let mut entry = act.entry(PUT_FIRST, task_subject(task.id));
+    entry.details.insert("skip_validation".into(), act.input.skip_validation.into());
+    put_first(tx, act, (task, actor(current, task)), &entry).await.map(drop)
 }

@@ -1,22 +1,17 @@
 //! Open requests of somebody who left: their delegate decides, else their manager, else the escalation list (EDGE-05).
 
 use domain::accounts::Account;
-use domain::approvals::{Approval, ApprovalStatus};
 use domain::jobs::Job;
 use domain::organizations::Organization;
 use domain::{Id, Timestamp};
-use records::approvals::{self, Filter, Order};
 use records::{Tx, jobs};
 use serde_json::json;
 
-use crate::reviews::{Cause, reroute};
+use crate::reviews::{Cause, reroute_all};
 use crate::{Hub, HubError};
 
 /// The kind of job that does it.
 pub(crate) const REASSIGN: &str = "approvals:reassign";
-
-/// Requests looked at in one go.
-const LOOKED_AT_ONCE: i64 = 100;
 
 /// Has the open requests of somebody who leaves given to others, once the unit is committed.
 pub(crate) async fn schedule_reassign(
@@ -47,23 +42,5 @@ pub(crate) async fn reassign_job(hub: &Hub, job: &Job) -> Result<(), HubError> {
     let account = id("account_id").and_then(|text| text.parse::<Id<Account>>().ok());
     let manager = id("manager_id").and_then(|text| text.parse().ok());
     let Some((org, account)) = org.zip(account) else { return Ok(()) };
-    let mut after = None;
-    while !hub.lifecycle.is_stopping() {
-        let filter = Filter {
-            reviewer: Some(account),
-            status: Some(ApprovalStatus::Pending),
-            task: None,
-            order: Order::Age(after),
-        };
-        let read = hub.records.read((org, filter), |tx, (org, filter)| {
-            Box::pin(approvals::list(tx, *org, filter, LOOKED_AT_ONCE))
-        });
-        let found: Vec<Approval> = read.await?;
-        let Some(last) = found.last() else { break };
-        after = Some(last.id);
-        for request in found {
-            reroute(hub, org, request.id, Cause::Left { manager }).await?;
-        }
-    }
-    Ok(())
+    reroute_all(hub, org, account, Cause::Left { manager }).await
 }

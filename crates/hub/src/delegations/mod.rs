@@ -78,8 +78,7 @@ async fn require_sound(tx: &mut Tx, delegation: &Delegation, is_new: bool) -> Re
             return Err(HubError::field("/active", full));
         }
     }
-    let book: Book = delegations::reached(tx, org, [delegation.delegate_to]).await?.into_iter().collect();
-    match book.circle(delegation) {
+    match book(tx, org, [delegation.delegate_to]).await?.circle(delegation) {
         None => Ok(()),
         Some(circle) => {
             let circle: Vec<String> = circle.iter().map(ToString::to_string).collect();

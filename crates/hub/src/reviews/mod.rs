@@ -15,6 +15,8 @@ pub(crate) use case::{load, of_task};
 pub(crate) use finish::{finish, tell_dependents, void};
 pub(crate) use people::{admins, one as candidate};
 pub(crate) use plan::{Matter, due, plan};
-pub(crate) use reroute::{Cause, note as note_move, reroute, save as save_moved};
+pub(crate) use reroute::{
+    Cause, LOOKED_AT_ONCE, note as note_move, reroute, reroute_all, save as save_moved,
+};
 pub use seen::ReviewSeen;
 pub(crate) use seen::seen;

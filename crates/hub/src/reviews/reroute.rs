@@ -9,6 +9,7 @@ use domain::organizations::Organization;
 use domain::reviews::{Case, Moved, Request, Seat};
 use domain::tasks::TaskState;
 use domain::{Id, Timestamp};
+use records::approvals::{Filter, Order};
 use records::{Tx, approvals, policies, reviews, tasks};
 use serde_json::{Map, json};
 
@@ -18,6 +19,9 @@ use crate::act::{ByItself, Deed};
 use crate::approvals::{announce as tell, subject};
 use crate::delegations::{book, stand_ins};
 use crate::{Hub, HubError, audit, settings};
+
+/// Requests looked at in one go.
+pub(crate) const LOOKED_AT_ONCE: i64 = 100;
 
 /// Why a request may have to move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +59,30 @@ pub(crate) async fn reroute(
 ) -> Result<(), HubError> {
     let looking = Looking { hub: hub.clone(), org, request, cause, now: hub.clock.now() };
     hub.records.write(looking, |tx, looking| Box::pin(unit(tx, looking))).await
+}
+
+/// Moves every open request of somebody.
+pub(crate) async fn reroute_all(
+    hub: &Hub,
+    org: Id<Organization>,
+    reviewer: Id<Account>,
+    cause: Cause,
+) -> Result<(), HubError> {
+    let mut after = None;
+    while !hub.lifecycle.is_stopping() {
+        let (reviewer, status) = (Some(reviewer), Some(ApprovalStatus::Pending));
+        let filter = Filter { reviewer, status, task: None, order: Order::Age(after) };
+        let read = hub.records.read((org, filter), |tx, (org, filter)| {
+            Box::pin(approvals::list(tx, *org, filter, LOOKED_AT_ONCE))
+        });
+        let found: Vec<Approval> = read.await?;
+        let Some(last) = found.last() else { break };
+        after = Some(last.id);
+        for request in found {
+            reroute(hub, org, request.id, cause).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn unit(tx: &mut Tx, looking: &Looking) -> Result<(), HubError> {

@@ -1,13 +1,14 @@
 //! Two admins instead of a quorum, and the head of the queue (DECISIONS.md 30).
 
 use domain::Id;
+use domain::audit::AuditEntry;
 use domain::permissions::Capability;
 use domain::reviews::Signing;
 use domain::tasks::{Move, Task, TaskState};
 use records::{Tx, tasks};
 use serde_json::json;
 
-use super::{MISSING, Seen, behind, is_waiting, locked, require, seen, subject};
+use super::{MISSING, PUT_FIRST, Seen, actor, behind, is_waiting, locked, put_first, require, seen, subject};
 use crate::act::Act;
 use crate::approvals::refused as vote_refused;
 use crate::idempotency::{Once, Outcome, write_once};
@@ -61,12 +62,12 @@ async fn force_unit(tx: &mut Tx, act: &Act<Urgency>) -> Result<Seen, HubError> {
     let current = act.reread_with(tx, Capability::TasksForceApply).await?;
     let task = match task.state {
         TaskState::Reviewing => call_signers(tx, act, &current, (task, true)).await?,
-        _ => put_first(tx, act, &current, task).await?,
+        _ => put_approved_first(tx, act, &current, task).await?,
     };
     seen(tx, &act.caller, task).await
 }
 
-async fn put_first(
+async fn put_approved_first(
     tx: &mut Tx,
     act: &Act<Urgency>,
     current: &Credential,
@@ -78,11 +79,7 @@ async fn put_first(
             "it waits for tasks that are not completed, and those are not skipped; finish them first";
         return Err(HubError::InvalidState { state: task.state.as_str().into(), detail: detail.into() });
     }
-    let first = task.put_first(act.now);
-    tasks::save(tx, &task, &first).await?;
-    note(tx, act, "task:put_first", &first, json!({})).await?;
-    super::announce(tx, act, "task:updated", &first).await?;
-    Ok(first)
+    put_first(tx, act, (&task, actor(current, &task)), &entry(act, PUT_FIRST, &task)).await
 }
 
 /// Gives every admin who can sign a request of their own.
@@ -114,22 +111,18 @@ async fn call_signers(
     let touched = case.task.touched(act.now);
     tasks::save(tx, &case.task, &touched).await?;
     let asked: Vec<String> = signers.iter().map(ToString::to_string).collect();
-    let details =
-        json!({"asked": asked, "puts_first": puts_first, "content_hash": touched.content_hash.to_string()});
-    note(tx, act, "task:override_asked", &touched, details).await?;
+    let mut entry = entry(act, "task:override_asked", &touched);
+    entry.details.insert("asked".into(), json!(asked));
+    entry.details.insert("puts_first".into(), json!(puts_first));
+    entry.details.insert("content_hash".into(), json!(touched.content_hash.to_string()));
+    audit::record(tx, &entry).await?;
     Ok(touched)
 }
 
-async fn note(
-    tx: &mut Tx,
-    act: &Act<Urgency>,
-    action: &str,
-    task: &Task,
-    details: serde_json::Value,
-) -> Result<(), HubError> {
+/// An audit row with why, and where that is written down.
+fn entry(act: &Act<Urgency>, action: &str, task: &Task) -> AuditEntry {
     let mut entry = act.entry(action, subject(task.id));
     entry.reason = Some(act.input.reason.clone());
     entry.ticket_ref = Some(act.input.ticket.clone());
-    entry.details = details.as_object().cloned().unwrap_or_default();
-    audit::record(tx, &entry).await
+    entry
 }

@@ -17,7 +17,8 @@ statement!(
                         serves, content_hash, joined, delegated_to, delegation_chain, routing, due_at, \
                         acknowledged_at, responded_at, response_action, response_reason, reviewed_by, behind, \
                         created_at, updated_at FROM approvals WHERE org_id = $1 AND status = 'DELEGATED' AND id > $2 \
-                        ORDER BY id LIMIT $3"
+                        AND EXISTS (SELECT 1 FROM reviews WHERE reviews.org_id = $1 AND reviews.id = review_id AND \
+                        reviews.resolution IS NULL) ORDER BY id LIMIT $3"
 );
 
 /// Notes how the request was passed on, beside what was written of it.
@@ -36,7 +37,7 @@ pub async fn route(tx: &mut Tx, approval: &Approval) -> Result<()> {
     tx.change_one(&PASS_ON, values, "a request for review").await
 }
 
-/// Requests that were passed on, by id, behind this one.
+/// Requests of open reviews that were passed on, by id, behind this one.
 pub async fn passed_on(
     tx: &mut Tx,
     org: Id<Organization>,

@@ -151,6 +151,24 @@ async fn an_admin_puts_what_a_batch_approves_first() {
     .await;
 }
 
+#[tokio::test]
+async fn what_others_have_yet_to_approve_is_not_put_first() {
+    on_each_engine(async |hub| {
+        policy(&hub, 2, "any").await;
+        let author = person(&hub, "ann", &["author"]).await;
+        let admin = person(&hub, "ada", &["admin", "reviewer"]).await;
+        person(&hub, "bob", &["reviewer"]).await;
+        let made = submitted(&hub, &author).await;
+        let mut body = batch_of(&[&asked(&hub, &admin, &made).await]);
+        body["options"] = json!({"apply_immediately": true});
+        expect(batch(&hub, &admin, &body), 200).await;
+        assert_eq!(task(&hub, &author, &made).await["state"], "REVIEWING");
+        let rows = all_items(&hub, &admin, &format!("/api/v1/tasks/{}/audit", id(&made))).await;
+        assert!(rows.iter().all(|row| row["action"] != "task:put_first"), "{rows:?}");
+    })
+    .await;
+}
+
 /// A batch against single answers to the same requests and edits of the same tasks: it is taken whole or not at all.
 #[tokio::test]
 async fn a_batch_among_answers_and_edits_is_one_act() {
