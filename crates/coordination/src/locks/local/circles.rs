@@ -9,7 +9,7 @@ use domain::locks::{Edge, Owner, victim};
 use domain::organizations::Organization;
 
 use super::Inner;
-use super::lane::Place;
+use super::lane::{Place, Reply};
 use super::tickets::End;
 use super::turn::Turn;
 use crate::locks::{Happening, Refusal, What};
@@ -41,40 +41,48 @@ pub(super) fn break_all(inner: &Inner, org: Id<Organization>) {
 }
 
 fn break_one(inner: &Inner, circle: Vec<Edge>) {
-    let Some(loser) = victim(&circle).cloned() else { return };
-    inner.deadlocks.fetch_add(1, Ordering::Relaxed);
-    sacrifice(inner, &loser, circle.into());
+    if let Some(loser) = victim(&circle).cloned() {
+        sacrifice(inner, &loser, &circle.into());
+    }
 }
 
 fn circle(inner: &Inner, owner: &Arc<Owner>) -> Option<Vec<Edge>> {
     inner.waits(owner.org).get(&owner.org)?.circle(owner)
 }
 
-/// Takes everything from the loser, and tells it why.
-fn sacrifice(inner: &Inner, loser: &Arc<Owner>, circle: Arc<[Edge]>) {
+/// Takes everything from the loser, and only then tells it why: whoever is told holds nothing any more.
+fn sacrifice(inner: &Inner, loser: &Arc<Owner>, circle: &Arc<[Edge]>) {
     let keys = inner.waits(loser.org).get(&loser.org).map(|waits| waits.keys_of(loser)).unwrap_or_default();
-    let refusal = Refusal::Deadlock(Arc::clone(&circle));
-    for (place, key) in keys.into_iter().enumerate() {
-        let mut turn = Turn::at(inner, Place { org: loser.org, key: key.clone() });
-        if place == 0 {
-            let at = turn.now();
-            turn.announce(Happening {
-                what: What::Deadlock,
-                at,
-                key,
-                owner: Arc::clone(loser),
-                lock: None,
-                fence: None,
-                ticket: None,
-                circle: circle.iter().map(told).collect(),
-                receipt: None,
-            });
-        }
-        turn.dismiss(|waiter| waiter.owner.birth == loser.birth, End::Cancelled, &refusal);
+    let Some(key) = keys.first().cloned() else { return };
+    let mut left = Vec::new();
+    // Its waits before its locks: what others give back meanwhile must not come to it.
+    for key in keys {
+        let mut turn = Turn::at(inner, Place { org: loser.org, key });
+        left.extend(turn.unseat(|waiter| waiter.owner.birth == loser.birth, End::Cancelled));
+    }
+    if left.is_empty() {
+        // It was served or went away in this moment, and the circle with it.
+        return;
     }
     for id in inner.agents.held_by(loser) {
         let Some(place) = inner.index.find(id) else { continue };
         Turn::at(inner, place).give_back(id);
+    }
+    inner.deadlocks.fetch_add(1, Ordering::Relaxed);
+    let mut turn = Turn::at(inner, Place { org: loser.org, key: key.clone() });
+    turn.announce(Happening {
+        what: What::Deadlock,
+        at: turn.now(),
+        key,
+        owner: Arc::clone(loser),
+        lock: None,
+        fence: None,
+        ticket: None,
+        circle: circle.iter().map(told).collect(),
+        receipt: None,
+    });
+    for listener in left.into_iter().flatten() {
+        turn.answer(listener, Reply::Refused(Refusal::Deadlock(Arc::clone(circle))));
     }
 }
 

@@ -207,12 +207,14 @@ impl<'e> Turn<'e> {
         for waiter in self.line.grant(hold) {
             let is_same = is_same_request(waiter.about.as_deref(), held.hold.about.as_deref());
             let reply = self.already(&held, is_same);
-            self.gone(&waiter, End::Cancelled, reply);
+            if let Some(listener) = self.gone(&waiter, End::Cancelled) {
+                self.answer(listener, reply);
+            }
         }
     }
 
-    /// A waiter has left the line without the lock.
-    fn gone(&mut self, waiter: &Waiter, end: End, reply: Reply) {
+    /// A waiter has left the line without the lock: whoever listens for it wants an answer.
+    fn gone(&mut self, waiter: &Waiter, end: End) -> Option<Listener> {
         self.inner.waiting.fetch_sub(1, Ordering::Relaxed);
         self.inner.agents.leave(&waiter.owner, None);
         if let Some(ticket) = waiter.ticket() {
@@ -220,19 +222,25 @@ impl<'e> Turn<'e> {
             self.inner.tickets.ended(ticket, end);
             self.lane.write(&Record::Left(self.place.clone(), waiter.number));
         }
-        if let Some(listener) = self.lane.open.remove(&waiter.number) {
-            self.answer(listener, reply);
-        }
+        self.lane.open.remove(&waiter.number)
+    }
+
+    /// Takes waiters out of the line; for each of them whoever listens, who has no answer yet.
+    pub(super) fn unseat(&mut self, whom: impl Fn(&Waiter) -> bool, end: End) -> Vec<Option<Listener>> {
+        let left = self.line.leave_where(whom);
+        let listeners = left.iter().map(|waiter| self.gone(waiter, end)).collect();
+        self.serve();
+        listeners
     }
 
     /// Takes waiters out of the line, with this answer. How many.
     pub(super) fn dismiss(&mut self, whom: impl Fn(&Waiter) -> bool, end: End, refusal: &Refusal) -> usize {
-        let left = self.line.leave_where(whom);
-        for waiter in &left {
-            self.gone(waiter, end, Reply::Refused(refusal.clone()));
+        let left = self.unseat(whom, end);
+        let count = left.len();
+        for listener in left.into_iter().flatten() {
+            self.answer(listener, Reply::Refused(refusal.clone()));
         }
-        self.serve();
-        left.len()
+        count
     }
 
     pub(super) fn end_tickets(&mut self, whom: impl Fn(&Waiter) -> bool, end: End) {
