@@ -28,6 +28,7 @@ mod settings;
 mod standalone_grants;
 mod tasks;
 mod transport;
+mod webhooks;
 
 pub use accounts::CreatedAccount;
 pub use audit::Export;

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::commands::{
     account, admin, agents, approvals, archives, audit, backup, config_check, delegations, events,
     executions, key, locks, login, logout, man, me, migrate, org, policies, projects, resource_catalogue,
-    restore, serve, settings, standalone_grants, tasks,
+    restore, serve, settings, standalone_grants, tasks, webhooks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -87,6 +87,9 @@ enum Command {
     /// Single-use tokens for a hash: mint, consume, look at
     #[command(after_help = standalone_grants::EXAMPLES)]
     Grant(standalone_grants::Grants),
+    /// Webhooks: where the organization is told of its events
+    #[command(after_help = webhooks::EXAMPLES)]
+    Webhook(webhooks::Webhooks),
     /// Read the event log, or follow it
     #[command(after_help = events::EXAMPLES)]
     Events(events::Events),
@@ -238,6 +241,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Agent(agents) => agents::run(agents),
         Command::Delegation(delegations) => delegations::run(delegations),
         Command::Policy(policies) => policies::run(policies),
+        Command::Webhook(webhooks) => webhooks::run(webhooks),
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),
         Command::Lock(locks) => locks::run(locks),
         Command::Grant(grants) => standalone_grants::run(grants),

@@ -53,6 +53,8 @@ pub struct Config {
     pub approvals: ApprovalsConfig,
     /// Where people may log in besides here.
     pub oidc: Option<Settings>,
+    /// Networks besides the open internet that others may have the hub call.
+    pub allow_private: Vec<IpNet>,
 }
 
 /// Where the records are.
@@ -178,6 +180,7 @@ impl Config {
         let log = LogConfig::read(values);
         let approvals = ApprovalsConfig::read(values, redis.as_ref());
         let oidc = oidc(values);
+        let allow_private = values.get(&setting::ALLOW_PRIVATE);
         Some(Self {
             data: data?,
             keys_dir: keys_dir?,
@@ -187,6 +190,7 @@ impl Config {
             log: log?,
             approvals: approvals?,
             oidc,
+            allow_private: allow_private.unwrap_or_default(),
         })
     }
 }

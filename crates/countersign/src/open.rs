@@ -9,6 +9,7 @@ use hub::identity::oidc::Provider;
 use hub::identity::operator::Operator;
 use hub::ids::SystemIds;
 use hub::keys::HubKeys;
+use hub::outgoing::{ANSWER_WITHIN, Outgoing, SystemNames};
 use hub::standalone_grants::{InMemory, InRedis, RedisOptions, Settings, Store};
 use hub::{Hub, instance};
 use records::{Db, Engine, migrate};
@@ -53,6 +54,7 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
         keys,
         oidc: config.oidc.clone().map(Provider::new).transpose()?,
         grants: grants(config).await?,
+        outgoing: Outgoing::new(config.allow_private.clone(), Arc::new(SystemNames), ANSWER_WITHIN),
     };
     let hub = Hub::new(records, clock, Arc::new(SystemIds), hub_config);
     if hub.records.engine() == Engine::Postgres {

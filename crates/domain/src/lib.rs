@@ -58,6 +58,7 @@ pub mod subject;
 pub mod tasks;
 pub mod text;
 pub mod time;
+pub mod webhooks;
 pub mod workspaces;
 
 pub use id::Id;

@@ -49,6 +49,9 @@ pub enum HubError {
     /// As many follow the log as the hub has room for.
     #[error("as many follow the log already as this hub has room for; poll, or try again later")]
     TooManyFollowers,
+    /// The hub does not call such addresses.
+    #[error("{0}")]
+    AddressNotAllowed(String),
     /// Something was tried too often, or too soon after the last time.
     #[error("{what}; try again in {retry_after_seconds} s")]
     TooMany {

@@ -29,6 +29,7 @@ pub mod jobs;
 pub mod keys;
 pub mod lifecycle;
 pub mod locks;
+pub mod outgoing;
 pub mod policies;
 pub mod projects;
 pub mod resource_catalogue;
@@ -37,6 +38,7 @@ pub mod rules;
 pub mod settings;
 pub mod standalone_grants;
 pub mod tasks;
+pub mod webhooks;
 pub mod workspaces;
 
 use std::sync::{Arc, OnceLock};
@@ -57,7 +59,7 @@ use domain::policies::RuleSet;
 use domain::settings::Settings;
 use domain::{Id, Timestamp};
 use records::Db;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore, watch};
 use uuid::Uuid;
 
 pub use caller::{Caller, Origin};
@@ -72,6 +74,7 @@ pub use records::directory::{After as MemberPlace, Wanted as WantedMembers};
 pub use records::organizations::Filter as OrganizationFilter;
 pub use records::task_revisions::Listed as ListedRevision;
 pub use records::tasks::Filter as TaskFilter;
+pub use records::webhooks::After as WebhookPlace;
 
 use clock::Clock;
 use events::follow::Told;
@@ -82,6 +85,7 @@ use identity::passwords::Hashing;
 use ids::Ids;
 use keys::HubKeys;
 use lifecycle::Lifecycle;
+use outgoing::Outgoing;
 
 /// Credentials kept in memory; a miss costs four point reads.
 const CREDENTIALS_CACHED_MAX: usize = 160_000;
@@ -96,6 +100,8 @@ const FOLLOWERS_PER_ACCOUNT_MAX: usize = 200;
 const TAIL_EVENTS_MAX: usize = 4096;
 /// Followers that ask at once whether they may still.
 const RECHECKS_AT_ONCE: usize = 4;
+/// Endpoints that are sent something at once; each is a small task that mostly waits.
+const DELIVERIES_AT_ONCE: usize = 1024;
 /// Where another process may change what we cached, an entry lives this long at most.
 const SHARED_CACHE_AGE_MAX: Duration = Duration::from_secs(1);
 
@@ -132,6 +138,8 @@ pub struct Config {
     pub oidc: Option<Provider>,
     /// Standalone grants.
     pub grants: standalone_grants::Settings,
+    /// How others' addresses are called.
+    pub outgoing: Outgoing,
 }
 
 /// What is shared in this process.
@@ -173,6 +181,12 @@ pub struct Coordination {
     pub(crate) all_followers: Crowds<()>,
     /// Who of them is asking anew whether they may; few at a time, so that others are served in between.
     pub(crate) rechecks: Semaphore,
+    /// How far the log was told.
+    pub(crate) head: watch::Sender<i64>,
+    /// Told when a job is to run at once.
+    pub(crate) hurry: Notify,
+    /// Deliveries to webhooks at once.
+    pub(crate) deliveries: Arc<Semaphore>,
 }
 
 impl Hub {
@@ -202,6 +216,9 @@ impl Hub {
             followers: Crowds::new(FOLLOWERS_PER_ACCOUNT_MAX),
             all_followers: Crowds::new(usize::MAX),
             rechecks: Semaphore::new(RECHECKS_AT_ONCE),
+            head: watch::Sender::new(0),
+            hurry: Notify::new(),
+            deliveries: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE)),
         };
         Self {
             records,
@@ -235,6 +252,7 @@ impl Hub {
         jobs::runner::start(self);
         identity::oidc_flows::get_ready(self);
         locks::start(self);
+        webhooks::dispatch::start(self);
     }
 
     /// Ends the background work, seals what is not yet sealed, closes the records.

@@ -32,6 +32,15 @@ statement!(
              updated_at = $4 WHERE kind = $5 AND key = $6 AND owner = $7"
 );
 statement!(
+    HURRY = "UPDATE jobs SET run_at = $1, updated_at = $1 WHERE kind = $2 AND key = $3 AND (run_at > $1 OR \
+             lease_until IS NOT NULL)"
+);
+statement!(
+    REST = "UPDATE jobs SET run_at = CASE WHEN run_at = $1 THEN $2 ELSE run_at END, attempts = 0, lease_until = NULL, \
+            owner = NULL, last_error = NULL, updated_at = $3 WHERE kind = $4 AND key = $5 AND owner = $6"
+);
+statement!(REMOVE = "DELETE FROM jobs WHERE kind = $1 AND key = $2");
+statement!(
     GET: Job = "SELECT kind, key, run_at, lease_until, owner, attempts, payload FROM jobs WHERE kind = $1 AND key = $2"
 );
 
@@ -74,6 +83,22 @@ pub async fn done(tx: &mut Tx, job: &Job) -> Result<bool> {
 pub async fn again(tx: &mut Tx, job: &Job, error: Option<&str>, now: Timestamp) -> Result<bool> {
     let values = args![job.run_at, job.attempts, error, now, &job.kind, &job.key, job.owner.as_deref()];
     Ok(tx.exec(&AGAIN, values).await? == 1)
+}
+
+/// Has a job run now. If it is running, it runs once more: it may have looked already at what it is told of.
+pub async fn hurry(tx: &mut Tx, kind: &str, key: &str, now: Timestamp) -> Result<()> {
+    tx.push(&HURRY, args![now, kind, key]).await
+}
+
+/// Gives a job back until `next`, unless it was told to hurry while it ran. False if somebody else has it by now.
+pub async fn rest(tx: &mut Tx, job: &Job, next: Timestamp, now: Timestamp) -> Result<bool> {
+    let values = args![job.run_at, next, now, &job.kind, &job.key, job.owner.as_deref()];
+    Ok(tx.exec(&REST, values).await? == 1)
+}
+
+/// Removes a job, whoever has it.
+pub async fn remove(tx: &mut Tx, kind: &str, key: &str) -> Result<()> {
+    tx.exec(&REMOVE, args![kind, key]).await.map(drop)
 }
 
 /// The job, if it is set.

@@ -62,6 +62,8 @@ pub mod task_comments;
 pub mod task_dependencies;
 pub mod task_revisions;
 pub mod tasks;
+pub mod webhook_deliveries;
+pub mod webhooks;
 pub mod workspaces;
 
 pub use db::{Db, Engine, Signals};

@@ -99,6 +99,11 @@ impl From<HubError> for Problem {
                 Self::new(Code::IdempotencyInFlight, detail).retry_after(RETRY_AFTER_SECONDS)
             }
             HubError::TooManyWaiting => Self::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS),
+            HubError::AddressNotAllowed(_) => {
+                let mut problem = Self::new(Code::AddressNotAllowed, "1 field is not valid");
+                problem.body = Box::new(problem.body.with_error("/url", detail));
+                problem
+            }
             HubError::TooManyFollowers => {
                 Self::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_TOO_MANY_FOLLOWERS_SECONDS)
             }

@@ -48,6 +48,7 @@ fn table() -> Vec<Route> {
         of_executions(),
         of_grants(),
         of_the_record(),
+        of_webhooks(),
     ];
     let entries = parts.into_iter().flatten();
     entries.map(|(needs, mount)| Route { needs, mount }).collect()
@@ -221,6 +222,21 @@ fn of_locks() -> Vec<Entry> {
         (may(C::LocksRead), routes!(api::locks::ticket)),
         (may(C::LocksWrite), routes!(api::locks::leave)),
         (may(C::LocksForceRelease), routes!(api::locks::force_release)),
+    ]
+}
+
+fn of_webhooks() -> Vec<Entry> {
+    vec![
+        (may(C::WebhooksRead), routes!(api::webhooks::list)),
+        (may(C::WebhooksWrite), routes!(api::webhooks::create)),
+        (may(C::WebhooksRead), routes!(api::webhooks::get)),
+        (may(C::WebhooksWrite), routes!(api::webhooks::change)),
+        (may(C::WebhooksWrite), routes!(api::webhooks::delete)),
+        (may(C::WebhooksWrite), routes!(api::webhooks::rotate_secret)),
+        (may(C::WebhooksWrite), routes!(api::webhook_deliveries::test)),
+        (may(C::WebhooksRead), routes!(api::webhook_deliveries::list)),
+        (may(C::WebhooksRead), routes!(api::webhook_deliveries::get)),
+        (may(C::WebhooksWrite), routes!(api::webhook_deliveries::redeliver)),
     ]
 }
 

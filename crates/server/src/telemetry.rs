@@ -43,6 +43,11 @@ pub fn metrics() -> Option<&'static PrometheusHandle> {
             metrics::describe_counter!(hub::executions::STARTED, "Attempts that began, by purpose.");
             metrics::describe_counter!(hub::executions::ENDED, "Attempts that ended, by result and outcome.");
             describe_grants();
+            metrics::describe_counter!(
+                hub::webhooks::deliver::ATTEMPTS,
+                "Deliveries to webhooks tried, by end."
+            );
+            metrics::describe_counter!(hub::webhooks::deliver::PARKED, "Deliveries nobody took for a day.");
             metrics::describe_gauge!(FEEDS_OPEN, "Sockets and streams that follow the events, by kind.");
             metrics::describe_counter!(
                 FEEDS_CUT_OFF,

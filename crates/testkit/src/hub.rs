@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::hub::clock::Clock;
 use ::hub::identity::accounts::{self, Created, Wanted};
@@ -11,6 +12,7 @@ use ::hub::identity::founding::{Maker, NewAccount, found};
 use ::hub::identity::{api_keys, bootstrap};
 use ::hub::ids::{SystemIds, secret};
 use ::hub::keys::HubKeys;
+use ::hub::outgoing::{Names, Outgoing, SystemNames};
 use ::hub::{Caller, Config, Hub, Origin};
 use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
@@ -64,6 +66,10 @@ pub struct Setup {
     pub feeds: FeedTimes,
     /// Connections at once.
     pub connections_max: usize,
+    /// Where names lead that others have the hub call; `127.0.0.1` alone may be called.
+    pub names: Arc<dyn Names>,
+    /// How long whoever is called may take.
+    pub called_within: Duration,
 }
 
 impl Setup {
@@ -80,6 +86,8 @@ impl Setup {
             grant_store: None,
             feeds: FeedTimes::default(),
             connections_max: 10_000,
+            names: Arc::new(SystemNames),
+            called_within: Duration::from_secs(30),
         }
     }
 }
@@ -327,6 +335,11 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
             apart: setup.grant_store.clone(),
             ..::hub::standalone_grants::Settings::default()
         },
+        outgoing: Outgoing::new(
+            vec!["127.0.0.1/32".parse().expect("a network")],
+            Arc::clone(&setup.names),
+            setup.called_within,
+        ),
     };
     Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }
@@ -334,6 +347,7 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
 async fn serve(hub: &Hub, setup: &Setup) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("its address");
+    hub.config.outgoing.listens_on(address);
     let connections_max = setup.connections_max;
     let options = Options { feeds: setup.feeds, connections_max, ..Options::local(address) };
     let router = watched(server::router(hub.clone(), options));
@@ -372,5 +386,6 @@ async fn leaving(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, size).await.expect("a body of the size it said");
     watch::secrets_in(&bytes);
+    watch::webhook_secrets_in(&String::from_utf8_lossy(&bytes));
     Response::from_parts(parts, Body::from(bytes))
 }

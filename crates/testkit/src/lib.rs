@@ -10,6 +10,7 @@ pub mod hub;
 pub mod locks;
 pub mod oidc;
 pub mod postgres;
+pub mod receiver;
 pub mod redis;
 pub mod scale;
 mod servers;

@@ -70,6 +70,14 @@ pub fn secrets_in(bytes: &[u8]) {
     }
 }
 
+/// Notes the secrets of webhooks in what the hub answers: `whsec_` and base64.
+pub fn webhook_secrets_in(text: &str) {
+    for found in text.split("whsec_").skip(1) {
+        let is_base64 = |letter: &char| letter.is_ascii_alphanumeric() || "+/=".contains(*letter);
+        secret(&format!("whsec_{}", found.chars().take_while(is_base64).collect::<String>()));
+    }
+}
+
 /// Notes the password in a URL, if there is one.
 pub fn password_in(url: &str) {
     let login = url.split_once("://").and_then(|(_, rest)| rest.split_once('@'));

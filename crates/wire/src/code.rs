@@ -124,6 +124,8 @@ pub enum Code {
     AlreadyConsumed,
     /// The request does not ask for a WebSocket.
     UpgradeRequired,
+    /// A private address, and the operator has not allowed it.
+    AddressNotAllowed,
 }
 
 /// The text is not the name of a code this version knows.

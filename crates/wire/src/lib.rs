@@ -36,6 +36,7 @@ pub mod task_comments;
 pub mod task_previews;
 pub mod task_revisions;
 pub mod tasks;
+pub mod webhooks;
 
 pub use accounts::{
     AccountsQuery, ChangeAccount, CreateAccount, Invited, Member, MembershipLevel, RoleGrant,
@@ -95,4 +96,8 @@ pub use task_previews::AttachPreview;
 pub use task_revisions::{Diff, DiffQuery, Difference, Revision, RevisionSummary};
 pub use tasks::{
     BlockedBy, CreateTask, Task, TaskMetadata, TaskQuery, TaskState, TaskStatus, TasksQuery, UpdateTask,
+};
+pub use webhooks::{
+    CreateWebhook, CreatedWebhook, DeliveriesQuery, Delivery, DeliveryRequest, DeliveryResponse,
+    DeliveryState, RotateWebhookSecret, UpdateWebhook, Webhook, WebhookFormat,
 };

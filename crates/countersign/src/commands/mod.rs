@@ -33,3 +33,4 @@ pub(crate) mod settings;
 mod signals;
 pub(crate) mod standalone_grants;
 pub(crate) mod tasks;
+pub(crate) mod webhooks;

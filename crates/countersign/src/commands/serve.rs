@@ -55,6 +55,7 @@ async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<
     server::telemetry::metrics();
     let opened = open::hub(config, may_migrate).await?;
     let hub = &opened.hub;
+    hub.config.outgoing.listens_on(address);
     hub.start();
     stop_on_signals(hub.lifecycle.clone())?;
     say(&first_line(config, hub, &address.to_string()))?;

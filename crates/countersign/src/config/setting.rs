@@ -133,6 +133,15 @@ pub(super) const TRUSTED_PROXIES: Setting<Vec<IpNet>> = Setting::new(
 )
 .list();
 
+pub(super) const ALLOW_PRIVATE: Setting<Vec<IpNet>> = Setting::new(
+    "allow_private",
+    "COUNTERSIGN_ALLOW_PRIVATE",
+    "private networks the hub may call, separated by commas such as 10.1.2.0/24, or leave it out to call public \
+     addresses only",
+    parse::networks,
+)
+.list();
+
 pub(super) const MAX_CONNECTIONS: Setting<u32> = Setting::new(
     "max_connections",
     "COUNTERSIGN_MAX_CONNECTIONS",

@@ -65,6 +65,7 @@ fn defaults_are_those_of_the_documents() {
             default_ttl: Duration::from_secs(3600),
         },
         oidc: None,
+        allow_private: vec![],
     };
     assert_eq!(Case::default().config(), expected);
 }
@@ -116,6 +117,7 @@ fn every_setting_can_come_from_environment_and_file() {
         ("listen", "COUNTERSIGN_LISTEN", "'0.0.0.0:80'"),
         ("public_url", "COUNTERSIGN_PUBLIC_URL", "'https://Hub.Example.com:443/'"),
         ("trusted_proxies", "COUNTERSIGN_TRUSTED_PROXIES", "'10.0.0.0/8, fd00::/8'"),
+        ("allow_private", "COUNTERSIGN_ALLOW_PRIVATE", "'10.1.2.0/24'"),
         ("max_connections", "COUNTERSIGN_MAX_CONNECTIONS", "7"),
         ("rate_limit", "COUNTERSIGN_RATE_LIMIT", "0"),
         ("lock_rate_limit", "COUNTERSIGN_LOCK_RATE_LIMIT", "8"),

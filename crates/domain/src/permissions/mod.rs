@@ -81,11 +81,15 @@ pub enum Capability {
     TasksRead,
     /// Create, submit and cancel tasks.
     TasksWrite,
+    /// Read webhooks and what was sent to them.
+    WebhooksRead,
+    /// Make, change and delete webhooks, and have things sent again.
+    WebhooksWrite,
 }
 
 impl Capability {
     /// Every capability, by name.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::AccountsRead,
         Self::AccountsWrite,
         Self::AgentsRead,
@@ -119,6 +123,8 @@ impl Capability {
         Self::TasksOverride,
         Self::TasksRead,
         Self::TasksWrite,
+        Self::WebhooksRead,
+        Self::WebhooksWrite,
     ];
 
     /// The scope of this name.
@@ -158,6 +164,8 @@ impl Capability {
             Self::TasksOverride => "tasks:override",
             Self::TasksRead => "tasks:read",
             Self::TasksWrite => "tasks:write",
+            Self::WebhooksRead => "webhooks:read",
+            Self::WebhooksWrite => "webhooks:write",
         }
     }
 
@@ -300,6 +308,8 @@ const ORG_ADMIN: &[Capability] = &[
     Capability::SettingsWrite,
     Capability::TasksForceApply,
     Capability::TasksOverride,
+    Capability::WebhooksRead,
+    Capability::WebhooksWrite,
 ];
 /// Metrics are of the whole instance, so a tenant's admin does not see them.
 const INSTANCE_ADMIN: &[Capability] = &[Capability::MetricsRead, Capability::OrganizationsWrite];

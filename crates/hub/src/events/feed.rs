@@ -54,6 +54,7 @@ async fn follow(hub: &Hub, told: &mut Option<i64>) -> Result<(), HubError> {
             hub.coordination.news.tell_all(head);
             hub.coordination.work.tell_all(head);
             hub.coordination.tail.begin(head);
+            hub.coordination.head.send_replace(head);
             *told = Some(head);
             continue;
         };
@@ -72,6 +73,7 @@ async fn follow(hub: &Hub, told: &mut Option<i64>) -> Result<(), HubError> {
                 None => hub.coordination.news.tell_all(event.seq),
             }
         }
+        hub.coordination.head.send_replace(last);
         *told = Some(last);
     }
 }

@@ -10,7 +10,7 @@ use domain::jobs::Job;
 use crate::identity::login_sessions;
 use crate::{
     Hub, HubError, agents, approvals, archives, delegations, events, executions, idempotency, reviews,
-    standalone_grants,
+    standalone_grants, webhooks,
 };
 
 /// What becomes of a job that ran.
@@ -42,6 +42,7 @@ const STANDING: &[&str] = &[
     "logins:forget",
     "standalone_grants:clean",
     "tasks:archive",
+    "webhooks:forget",
 ];
 
 /// Runs one job. A job may run twice (its lease can end before it does), so each must bear that.
@@ -82,6 +83,7 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
                 interval = SOON;
             }
         }
+        "webhooks:forget" => webhooks::forget_old(hub).await?,
         // Left by a newer release that ran beside this one: it stays for its own kind.
         unknown => tracing::warn!("no server of this release can run jobs of kind {unknown}"),
     }

@@ -9,6 +9,7 @@ use records::jobs;
 use serde_json::json;
 
 use super::{After, STANDING};
+use crate::webhooks::deliver;
 use crate::{Hub, HubError};
 
 /// How often the table is looked at; a job is late by this at most.
@@ -36,6 +37,7 @@ pub fn start(hub: &Hub) {
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                () = hub.coordination.hurry.notified() => {}
                 () = hub.lifecycle.stopping() => {}
             }
         }
@@ -80,6 +82,11 @@ pub async fn run_due(hub: &Hub, owner: &str) -> Result<usize, HubError> {
         })
         .await?;
     for job in &claimed {
+        // Whoever is called may take its time; nothing else waits for that.
+        if job.kind == deliver::JOB {
+            deliver::start(hub, job.clone());
+            continue;
+        }
         run_one(hub, job).await?;
     }
     Ok(claimed.len())

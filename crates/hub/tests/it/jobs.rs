@@ -17,6 +17,7 @@ const STANDING: [&str; 8] = [
     "logins:forget",
     "standalone_grants:clean",
     "tasks:archive",
+    "webhooks:forget",
 ];
 const HOUR: Duration = Duration::from_secs(3600);
 /// How long anything may take on a machine that is busy building, and how often we look whether it has happened.

@@ -81,6 +81,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "grants",
         text: include_str!("../../migrations/0011_grants.sql"),
     },
+    Migration {
+        number: 12,
+        release: 1,
+        name: "webhooks",
+        text: include_str!("../../migrations/0012_webhooks.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -56,6 +56,9 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("members::OF_ACCOUNT", "where somebody belongs is theirs to know"),
     ("members::OF_ACCOUNT_LOCKED", "an account is called the same everywhere"),
     ("rule_sets::MISSING", "the hub completes every organization from before"),
+    ("webhook_deliveries::FORGET", "the hub forgets everybody's old ones"),
+    ("webhooks::ACTIVE", "the log of all organizations is turned into deliveries, each to its own"),
+    ("webhooks::BY_ID", "the job is what tells the endpoint, and that its organization"),
     ("organizations::LIST", "one's own organizations; an instance admin's are all"),
 ];
 

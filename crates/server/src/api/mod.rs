@@ -30,6 +30,8 @@ pub(crate) mod task_comments;
 pub(crate) mod task_reviews;
 pub(crate) mod task_revisions;
 pub(crate) mod tasks;
+pub(crate) mod webhook_deliveries;
+pub(crate) mod webhooks;
 pub(crate) mod workspaces;
 
 use axum::body::Body;

@@ -8,6 +8,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use futures_util::future::join_all;
 use hub::keys::HubKeys;
+use hub::outgoing::{ANSWER_WITHIN, Outgoing, SystemNames};
 use hub::{Config, Hub};
 use serde_json::{Value, json};
 use testkit::reqwest::RequestBuilder;
@@ -95,6 +96,7 @@ async fn second_server(hub: &TestHub) -> Router {
         keys,
         oidc: None,
         grants: hub::standalone_grants::Settings::default(),
+        outgoing: Outgoing::new(Vec::new(), Arc::new(SystemNames), ANSWER_WITHIN),
     };
     let (clock, ids) = (Arc::clone(&hub.hub.clock), Arc::clone(&hub.hub.ids));
     let second = Hub::new(hub.hub.records.clone(), clock, ids, config);

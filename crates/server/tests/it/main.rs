@@ -58,5 +58,6 @@ mod tasks;
 mod tenants;
 mod visitor;
 mod ways_to_yes;
+mod webhooks;
 mod workspaces;
 mod world;

@@ -88,11 +88,12 @@ pub(super) const TABLE: &[About] = &[
     row!(UnknownToken, "UNKNOWN_TOKEN", 404, "There is no such token"),
     row!(AlreadyConsumed, "ALREADY_CONSUMED", 409, "The token was used already"),
     row!(UpgradeRequired, "UPGRADE_REQUIRED", 426, "This address is for WebSockets"),
+    row!(AddressNotAllowed, "ADDRESS_NOT_ALLOWED", 422, "The hub does not call this address"),
 ];
 
 // A row is found by the code's number, so the rows stand in the order of the enum and none is missing.
 const _: () = {
-    assert!(TABLE.len() == Code::UpgradeRequired as usize + 1);
+    assert!(TABLE.len() == Code::AddressNotAllowed as usize + 1);
     let mut row = 0;
     while row < TABLE.len() {
         assert!(TABLE[row].code as usize == row);

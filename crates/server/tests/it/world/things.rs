@@ -48,6 +48,8 @@ const NAMES: &[&str] = &[
     "$ticket",
     "$standalone",
     "$token",
+    "$webhook",
+    "$delivery",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -205,6 +207,7 @@ impl<'h> Things<'h> {
             "$worker" | "$execution" | "$failed" => Box::pin(self.of_executions(name)).await,
             "$lock" | "$ticket" => self.of_locks(name).await,
             "$standalone" | "$token" => Box::pin(self.of_grants(name)).await,
+            "$webhook" | "$delivery" => Box::pin(self.of_webhooks(name)).await,
             "$archive" | "$archived" => Box::pin(self.of_archives(name)).await,
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
@@ -216,6 +219,23 @@ impl<'h> Things<'h> {
         let body = json!({"tenant_id": org, "ir_hash": "sha256:door"});
         let made = self.post(&self.maker, "/api/ir/approvals", body, 201).await;
         id_in(&made, if name == "$token" { "token" } else { "approval_id" })
+    }
+
+    /// A webhook that is switched off, so that nothing happens by itself; or something that was to be sent to it.
+    async fn of_webhooks(&mut self, name: &str) -> String {
+        if name == "$webhook" {
+            let body = json!({"url": "http://127.0.0.1:9/hook", "types": ["webhook:test"], "active": false});
+            return id_in(&self.post(&self.maker, "/api/v1/webhooks", body, 201).await, "id");
+        }
+        let path = format!("/api/v1/webhooks/{}", self.get("$webhook").await);
+        let set = |active: bool| {
+            let request = self.hub.request("PATCH", &path).bearer_auth(&self.maker);
+            expect(request.json(&json!({"active": active})), 200)
+        };
+        set(true).await;
+        let delivery = self.post(&self.maker, &format!("{path}/test"), json!({}), 202).await;
+        set(false).await;
+        id_in(&delivery, "id")
     }
 
     /// An archive, or a task in one.

@@ -16,6 +16,12 @@ pub(super) const WORKERS_ONE: [u16; 9] = [401, 403, 200, 200, 200, 200, 200, 200
 pub(super) const ADMINS: [u16; 9] = [401, 403, 403, 403, 403, 403, 200, 200, 200];
 /// Admins may, and for others it does not exist.
 pub(super) const ADMINS_ONE: [u16; 9] = [401, 403, 403, 403, 403, 403, 200, 200, 404];
+/// Admins may make one, each in their own organization.
+pub(super) const ADMINS_MAKE: [u16; 9] = [401, 403, 403, 403, 403, 403, 201, 201, 201];
+/// Admins may have another of it made, and for others it does not exist.
+pub(super) const ADMINS_RENEW: [u16; 9] = [401, 403, 403, 403, 403, 403, 201, 201, 404];
+/// Admins might if it were not switched off, and for others it does not exist.
+pub(super) const ADMINS_TOO_LATE: [u16; 9] = [401, 403, 403, 403, 403, 403, 409, 409, 404];
 /// Whoever has a key may, and has not asked for a socket.
 pub(super) const NO_UPGRADE: [u16; 9] = [401, 426, 426, 426, 426, 426, 426, 426, 426];
 /// Authors and admins may make one, each in their own organization.

@@ -1,10 +1,14 @@
 //! The rows of people, agents, keys, and the instance.
 
 use super::answers::{
-    ADMINS, ADMINS_END, ADMINS_ONE, AUTHORS_END, AUTHORS_MAKE, AUTHORS_ONE, KEY, MEMBERS, MEMBERS_ONE,
-    NO_UPGRADE, OPEN, RECEIVER, WORKERS, WORKERS_ONE,
+    ADMINS, ADMINS_END, ADMINS_MAKE, ADMINS_ONE, ADMINS_RENEW, ADMINS_TOO_LATE, AUTHORS_END, AUTHORS_MAKE,
+    AUTHORS_ONE, KEY, MEMBERS, MEMBERS_ONE, NO_UPGRADE, OPEN, RECEIVER, WORKERS, WORKERS_ONE,
 };
 use super::{Door, LEAVES, door, for_logins};
+
+/// A webhook to which nothing is sent.
+const SWITCHED_OFF: &str = r#"{"url": "http://127.0.0.1:9/hook", "active": false}"#;
+const DELIVERY: &[&str] = &["$webhook", "$delivery"];
 
 pub(super) const PEOPLE: &[Door] = &[
     door("GET", "/healthz", &[], "", OPEN),
@@ -99,6 +103,16 @@ pub(super) const PEOPLE: &[Door] = &[
     door("GET", "/api/v1/events", &[], "", KEY),
     door("GET", "/api/v1/events/stream", &[], "", KEY),
     door("GET", "/api/v1/ws", &[], "", NO_UPGRADE),
+    door("GET", "/api/v1/webhooks", &[], "", ADMINS),
+    door("POST", "/api/v1/webhooks", &[], SWITCHED_OFF, ADMINS_MAKE),
+    door("GET", "/api/v1/webhooks/{id}", &["$webhook"], "", ADMINS_ONE),
+    door("PATCH", "/api/v1/webhooks/{id}", &["$webhook"], r#"{"types": ["task:*"]}"#, ADMINS_ONE),
+    door("DELETE", "/api/v1/webhooks/{id}", &["$webhook"], "", ADMINS_END),
+    door("POST", "/api/v1/webhooks/{id}/rotate-secret", &["$webhook"], "{}", ADMINS_RENEW),
+    door("POST", "/api/v1/webhooks/{id}/test", &["$webhook"], "{}", ADMINS_TOO_LATE),
+    door("GET", "/api/v1/webhooks/{id}/deliveries", &["$webhook"], "", ADMINS_ONE),
+    door("GET", "/api/v1/webhooks/{id}/deliveries/{delivery_id}", DELIVERY, "", ADMINS_ONE),
+    door("POST", "/api/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", DELIVERY, "{}", ADMINS_TOO_LATE),
     door("GET", "/api/v1/archives", &[], "", WORKERS),
     door("GET", "/api/v1/archives/{id}", &["$archive"], "", WORKERS_ONE),
     // The lines hold audit rows whole, addresses included.
