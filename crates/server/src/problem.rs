@@ -37,9 +37,13 @@ impl Problem {
 
     /// 422 about one place of the input.
     pub(crate) fn field(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        let mut problem = Self::new(Code::ValidationFailed, "1 field is not valid");
-        problem.body = Box::new(problem.body.with_error(pointer, detail));
-        problem
+        Self::new(Code::ValidationFailed, "1 field is not valid").naming(pointer, detail)
+    }
+
+    /// Names a place of the input, and what is wrong there.
+    pub(crate) fn naming(mut self, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        self.body = Box::new(self.body.with_error(pointer, detail));
+        self
     }
 
     pub(crate) fn with_header(mut self, name: &'static str, value: impl ToString) -> Self {
@@ -100,9 +104,7 @@ impl From<HubError> for Problem {
             }
             HubError::TooManyWaiting => Self::new(Code::RateLimited, detail).retry_after(RETRY_AFTER_SECONDS),
             HubError::AddressNotAllowed(_) => {
-                let mut problem = Self::new(Code::AddressNotAllowed, "1 field is not valid");
-                problem.body = Box::new(problem.body.with_error("/url", detail));
-                problem
+                Self::new(Code::AddressNotAllowed, "1 field is not valid").naming("/url", detail)
             }
             HubError::TooManyFollowers => {
                 Self::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_TOO_MANY_FOLLOWERS_SECONDS)
@@ -114,9 +116,7 @@ impl From<HubError> for Problem {
                 Self::new(Code::TooManyOpen, detail).retry_after(RETRY_AFTER_TOO_MANY_OPEN_SECONDS)
             }
             HubError::ExecutorDisabled(_) => {
-                let mut problem = Self::new(Code::ExecutorDisabled, detail);
-                problem.body = Box::new(problem.body.with_error("/config/action/kind", "must be external"));
-                problem
+                Self::new(Code::ExecutorDisabled, detail).naming("/config/action/kind", "must be external")
             }
             HubError::NotBegun(why) => crate::api::executions::not_begun(&why, detail),
             HubError::AttemptEnded(ended) => Self::new(Code::AttemptEnded, detail)
@@ -156,7 +156,7 @@ fn of_batch(failed: Vec<hub::Failed>, detail: String) -> Problem {
     let mut problem = Problem::new(if is_one { first } else { Code::BatchRefused }, detail);
     for (place, id, why) in failed {
         let detail = format!("{id}: {}: {}", why.code, why.body.detail);
-        problem.body = Box::new(problem.body.with_error(format!("/approval_ids/{place}"), detail));
+        problem = problem.naming(format!("/approval_ids/{place}"), detail);
     }
     problem
 }

@@ -8,7 +8,7 @@ use records::jobs;
 use testkit::{TestHub, on_each_engine};
 
 /// The jobs every hub has.
-const STANDING: [&str; 8] = [
+const STANDING: [&str; 9] = [
     "agents:mark_offline",
     "events:forget",
     "executions:recover",
