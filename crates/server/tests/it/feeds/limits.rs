@@ -132,7 +132,7 @@ async fn a_slow_reader_is_cut_off_and_resumes() {
             assert!(matches!(&end, Said::Broken | Said::Closed(4408, _)), "{end:?}");
             let last = told.last().copied().unwrap_or(0);
             let mut again = open(&hub, &hub.admin_key, &format!("?types={TYPES}&since={last}")).await;
-            let newest = polled(&hub, &hub.admin_key, start + 60_000).await;
+            let newest = polled(&hub, &hub.admin_key, start + 60_000, 1).await;
             while told.last() != newest.last() {
                 told.push(again.event().await["seq"].as_i64().unwrap());
             }

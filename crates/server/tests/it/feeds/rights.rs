@@ -21,8 +21,8 @@ async fn tenants_hear_nothing_of_each_other() {
         happen(&hub, &hub.admin_key, 2).await;
         happen(&hub, &theirs, 1).await;
         let seq = others.event().await["seq"].as_i64().unwrap();
-        assert_eq!(polled(&hub, &theirs, 0).await, [seq]);
-        assert_eq!(super::numbers(&mut ours, 2).await, polled(&hub, &hub.admin_key, start).await);
+        assert_eq!(polled(&hub, &theirs, 0, 1).await, [seq]);
+        assert_eq!(super::numbers(&mut ours, 2).await, polled(&hub, &hub.admin_key, start, 2).await);
         assert!(ours.is_silent(SILENCE).await && others.is_silent(SILENCE).await);
     })
     .await;

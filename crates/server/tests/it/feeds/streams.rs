@@ -88,7 +88,7 @@ async fn a_stream_goes_on_where_it_broke_off() {
         for _ in 0..3 {
             told.push(stream.event().await.0);
         }
-        assert_eq!(told, polled(&hub, &hub.admin_key, start.unwrap()).await);
+        assert_eq!(told, polled(&hub, &hub.admin_key, start.unwrap(), told.len()).await);
     })
     .await;
 }
