@@ -143,15 +143,12 @@ impl Claim {
 
     /// Says that the work is done, or where it was undone, that this is done.
     pub async fn complete(self, output: Option<String>) -> Result<Execution, ClientError> {
-        let report = CompleteExecution { output };
-        let (id, key) = (self.claimed.execution_id, Some(self.key()));
-        self.report(async || self.client.complete_execution(id, &report, key).await).await
+        self.report(Report::Done(&CompleteExecution { output })).await
     }
 
     /// Says that it did not succeed.
     pub async fn fail(mut self, report: &FailExecution) -> Result<Failed, ClientError> {
-        let (id, key) = (self.claimed.execution_id, Some(self.key()));
-        let execution = self.report(async || self.client.fail_execution(id, report, key).await).await?;
+        let execution = self.report(Report::Failed(report)).await?;
         if execution.phase == ExecutionPhase::RollingBack && !self.is_rollback {
             self.is_rollback = true;
             // The work has written some, nobody here knows how much.
@@ -167,12 +164,14 @@ impl Claim {
     }
 
     /// Reports until the hub has answered, or the claim is lost.
-    async fn report(
-        &self,
-        send: impl AsyncFn() -> Result<Execution, ClientError>,
-    ) -> Result<Execution, ClientError> {
+    async fn report(&self, report: Report<'_>) -> Result<Execution, ClientError> {
+        let (id, key) = (self.claimed.execution_id, Some(self.key()));
         loop {
-            let error = match send().await {
+            let answer = match report {
+                Report::Done(report) => self.client.complete_execution(id, report, key).await,
+                Report::Failed(report) => self.client.fail_execution(id, report, key).await,
+            };
+            let error = match answer {
                 Err(error) if error.passes() => error,
                 answer => return answer,
             };
@@ -182,6 +181,13 @@ impl Claim {
             }
         }
     }
+}
+
+/// What came of the work.
+#[derive(Clone, Copy)]
+enum Report<'a> {
+    Done(&'a CompleteExecution),
+    Failed(&'a FailExecution),
 }
 
 /// Writes the output of an execution.

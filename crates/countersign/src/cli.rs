@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    account, admin, agents, approvals, archives, audit, backup, config_check, delegations, events,
+    account, admin, agents, approvals, archives, audit, backup, config_check, delegations, demo, events,
     executions, key, locks, login, logout, man, me, migrate, org, policies, projects, resource_catalogue,
     restore, serve, settings, standalone_grants, tasks, webhooks,
 };
@@ -18,6 +18,7 @@ use crate::terminal::{LineEnds, shown};
 const EXAMPLES: &str = "\
 Examples:
   countersign serve                                start a complete hub in ./countersign-data
+  countersign demo                                 look around in one that is full of work
   countersign login                                log in, with the help of a browser
   countersign me                                   who am I?
   countersign events --follow                      watch what happens
@@ -36,6 +37,9 @@ enum Command {
     /// Run the hub: everything in one process
     #[command(after_help = serve::EXAMPLES)]
     Serve(serve::Serve),
+    /// Try it: a hub with people, agents and a day's work, gone when you stop it
+    #[command(after_help = demo::EXAMPLES)]
+    Demo(demo::Demo),
     /// Log in and keep the login for other commands
     #[command(after_help = login::EXAMPLES)]
     Login(login::Login),
@@ -228,6 +232,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Serve(serve) => serve::run(&serve),
+        Command::Demo(demo) => demo::run(&demo),
         Command::Login(login) => login::run(&login),
         Command::Logout(logout) => logout::run(&logout),
         Command::Me(me) => me::run(&me),

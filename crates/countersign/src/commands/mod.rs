@@ -11,6 +11,7 @@ pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config_check;
 pub(crate) mod delegations;
+pub(crate) mod demo;
 mod documents;
 pub(crate) mod events;
 pub(crate) mod executions;

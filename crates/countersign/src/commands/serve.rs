@@ -1,6 +1,7 @@
 //! `countersign serve`: the hub, whole, in one process.
 
 use std::io::Write;
+use std::net::SocketAddr;
 
 use anyhow::Context;
 use clap::Args;
@@ -13,7 +14,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::{self, ApprovalStore, Config, ServerFlags};
 use crate::exit::Exit;
-use crate::{logging, open};
+use crate::logging;
+use crate::open::{self, Opened};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +26,7 @@ Examples:
 Settings come from flags, the environment and countersign.toml; `countersign config check` shows all of them.";
 
 /// Files a connection may need beside its socket, and what the process needs anyway.
-const SPARE_FILES: u64 = 512;
+pub(crate) const SPARE_FILES: u64 = 512;
 const INTERRUPTED_TWICE: i32 = 130;
 
 #[derive(Args)]
@@ -46,6 +48,31 @@ pub(crate) fn run(serve: &Serve) -> anyhow::Result<Exit> {
 }
 
 async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<()> {
+    let started = start(config, may_migrate).await?;
+    let address = started.address;
+    say(&first_line(config, started.hub(), &address.to_string()))?;
+    if let Some(first) = &started.opened.first_start {
+        say(&format!(
+            "first start: the admin's API key is in {path}\nlog in as the admin, once, within 15 min: {link}\n\
+             try: COUNTERSIGN_URL=http://{address} COUNTERSIGN_API_KEY=$(cat {path}) countersign me",
+            path = first.key_file.display(),
+            link = login_link(&started.public_url, &first.link)
+        ))?;
+    }
+    started.serve(config).await;
+    say("stopped")
+}
+
+/// A hub that works, at an address that nobody is answered at yet.
+pub(crate) struct Started {
+    listener: TcpListener,
+    pub(crate) address: SocketAddr,
+    pub(crate) public_url: String,
+    pub(crate) opened: Opened,
+}
+
+/// Starts a hub; a signal will stop it.
+pub(crate) async fn start(config: &Config, may_migrate: bool) -> anyhow::Result<Started> {
     let address = config.http.listen;
     // Before anything is opened: a second start on the same address must not touch the data.
     let listener = TcpListener::bind(address)
@@ -54,33 +81,34 @@ async fn serve_until_told(config: &Config, may_migrate: bool) -> anyhow::Result<
     let address = listener.local_addr()?;
     server::telemetry::metrics();
     let opened = open::hub(config, may_migrate).await?;
-    let hub = &opened.hub;
-    hub.config.outgoing.listens_on(address);
-    hub.start();
-    stop_on_signals(hub.lifecycle.clone())?;
-    say(&first_line(config, hub, &address.to_string()))?;
+    opened.hub.config.outgoing.listens_on(address);
+    opened.hub.start();
+    stop_on_signals(opened.hub.lifecycle.clone())?;
     let public_url = config.http.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-    if let Some(first) = &opened.first_start {
-        say(&format!(
-            "first start: the admin's API key is in {path}\nlog in as the admin, once, within 15 min: {link}\n\
-             try: COUNTERSIGN_URL=http://{address} COUNTERSIGN_API_KEY=$(cat {path}) countersign me",
-            path = first.key_file.display(),
-            link = login_link(&public_url, &first.link)
-        ))?;
+    Ok(Started { listener, address, public_url, opened })
+}
+
+impl Started {
+    pub(crate) fn hub(&self) -> &hub::Hub {
+        &self.opened.hub
     }
-    let connections_max = config.http.max_connections as usize;
-    let options = Options {
-        trusted_proxies: config.http.trusted_proxies.clone(),
-        docs: config.http.docs,
-        connections_max,
-        public_url,
-        secure_cookies: !config.http.is_plain_and_local(),
-        feeds: FeedTimes::default(),
-    };
-    let router = server::router(hub.clone(), options);
-    server::listen::serve(listener, router, hub, connections_max).await;
-    hub.stop().await;
-    say("stopped")
+
+    /// Answers until the hub is told to stop, and stops it.
+    pub(crate) async fn serve(self, config: &Config) {
+        let Self { listener, public_url, opened, .. } = self;
+        let connections_max = config.http.max_connections as usize;
+        let options = Options {
+            trusted_proxies: config.http.trusted_proxies.clone(),
+            docs: config.http.docs,
+            connections_max,
+            public_url,
+            secure_cookies: !config.http.is_plain_and_local(),
+            feeds: FeedTimes::default(),
+        };
+        let router = server::router(opened.hub.clone(), options);
+        server::listen::serve(listener, router, &opened.hub, connections_max).await;
+        opened.hub.stop().await;
+    }
 }
 
 /// What a person opens to log in once.
@@ -107,7 +135,7 @@ fn first_line(config: &Config, hub: &hub::Hub, address: &str) -> String {
 }
 
 /// The first lines of output are data: tools wait for them. A closed stdout is no reason not to serve.
-fn say(text: &str) -> anyhow::Result<()> {
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();
     drop(writeln!(stdout, "{text}").and_then(|()| stdout.flush()));
     Ok(())
@@ -134,7 +162,7 @@ async fn next(interrupt: &mut Signal, terminate: &mut Signal) {
     }
 }
 
-fn raise_file_limit(wanted: u64) {
+pub(crate) fn raise_file_limit(wanted: u64) {
     let limit = getrlimit(Resource::Nofile);
     let reachable = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
     if limit.current.is_none_or(|current| current >= reachable) {

@@ -21,6 +21,7 @@ mod audit_tampered;
 mod backup;
 mod chaos;
 mod commands;
+mod demo;
 mod disk_full;
 mod faults;
 mod first_start;
