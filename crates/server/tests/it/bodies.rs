@@ -12,6 +12,8 @@ use crate::support::{Answer, expect, send};
 const BODIES: usize = 10_000;
 /// Bodies for each route that has no test of its own here.
 const BODIES_ANYWHERE: usize = 500;
+/// What requests left on record; in a long run the hub's own jobs leave something too.
+const ON_RECORD: &str = "audit_logs WHERE key_id IS NOT NULL";
 /// Requests under way at once.
 const AT_ONCE: usize = 16;
 const SEED: u64 = 2026;
@@ -95,11 +97,11 @@ async fn random_keys() {
     on_each_engine(async |hub| {
         let write = write(&hub, "POST", "/api/v1/api-keys").await;
         let backdoor = Backdoor::open(&hub).await;
-        let before = (backdoor.count("api_keys").await, backdoor.count("audit_logs").await);
+        let before = (backdoor.count("api_keys").await, backdoor.count(ON_RECORD).await);
         let accepted = send_bodies(&hub, &write, BODIES).await as u64;
         assert!(accepted > 0, "no body was good: the generator is too wild to test anything");
         assert!(accepted < scaled(BODIES) as u64 / 2, "most bodies were good: the generator is too tame");
-        let after = (backdoor.count("api_keys").await, backdoor.count("audit_logs").await);
+        let after = (backdoor.count("api_keys").await, backdoor.count(ON_RECORD).await);
         assert_eq!(after, (before.0 + accepted, before.1 + accepted), "one row each for what was accepted");
     })
     .await;
@@ -112,15 +114,15 @@ async fn random_grants() {
         let create = write(&hub, "POST", "/api/ir/approvals").await;
         let consume = write(&hub, "POST", "/api/ir/approvals/consume").await;
         let backdoor = Backdoor::open(&hub).await;
-        let before = (backdoor.count("standalone_grants").await, backdoor.count("audit_logs").await);
+        let before = (backdoor.count("standalone_grants").await, backdoor.count(ON_RECORD).await);
         let made = send_bodies(&hub, &create, BODIES).await as u64;
         assert!(made > 0 && made < scaled(BODIES) as u64 / 2, "{made}");
-        let after = (backdoor.count("standalone_grants").await, backdoor.count("audit_logs").await);
+        let after = (backdoor.count("standalone_grants").await, backdoor.count(ON_RECORD).await);
         assert_eq!(after, (before.0 + made, before.1 + made));
         let used = send_bodies(&hub, &consume, BODIES).await as u64;
         assert!(used <= 1, "{used} used one token");
         assert_eq!(backdoor.count("consumed_tokens").await, used);
-        assert_eq!(backdoor.count("audit_logs").await, after.1 + used);
+        assert_eq!(backdoor.count(ON_RECORD).await, after.1 + used);
     })
     .await;
 }
@@ -155,13 +157,13 @@ async fn random_bodies_where_none_is_wanted() {
         let rotate = write(&hub, "POST", "/api/v1/api-keys/{id}/rotate").await;
         let verify = write(&hub, "POST", "/api/v1/audit/verification").await;
         let backdoor = Backdoor::open(&hub).await;
-        let before = backdoor.count("audit_logs").await;
+        let before = backdoor.count(ON_RECORD).await;
         let accepted = send_bodies(&hub, &rotate, BODIES).await;
         // The first empty body rotates the key, and after that there is nothing left to rotate.
         assert_eq!(accepted, 1);
-        assert_eq!(backdoor.count("audit_logs").await, before + 1);
+        assert_eq!(backdoor.count(ON_RECORD).await, before + 1);
         assert!(send_bodies(&hub, &verify, BODIES).await > 0);
-        assert_eq!(backdoor.count("audit_logs").await, before + 1);
+        assert_eq!(backdoor.count(ON_RECORD).await, before + 1);
     })
     .await;
 }
