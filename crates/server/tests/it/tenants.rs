@@ -87,7 +87,8 @@ async fn more(hub: &TestHub, tenant: &mut Tenant<'_>) {
 
 /// An answer without what differs from request to request.
 fn comparable(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
-    let own = ["date", "x-request-id", "content-length"];
+    // How many seconds are left is another number a moment later.
+    let own = ["date", "x-request-id", "content-length", "retry-after"];
     let headers = answer.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
     let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
     let mut headers: Vec<_> = headers.collect();
@@ -95,6 +96,10 @@ fn comparable(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let body = match answer.status.is_client_error() {
         true => without_place(&answer.any_problem()).to_string(),
         false => answer.text(),
+    };
+    let body = match answer.header("retry-after") {
+        Some(seconds) => body.replace(&format!("in {seconds} s"), "in a while"),
+        None => body,
     };
     (answer.status.as_u16(), headers, body)
 }
