@@ -1,10 +1,11 @@
 //! Tasks on their way to a Grant: how many, how fast, and what very many of them do to that.
 //!
 //! [`team`] lets people in, [`cycle`] takes a task from draft to Grant, [`mod@fill`] makes many out of one, [`votes`] looks
-//! at single answers.
+//! at single answers, [`idle`] at what waiting costs.
 
 pub(crate) mod cycle;
 pub(crate) mod fill;
+mod idle;
 pub(crate) mod team;
 mod votes;
 
@@ -44,6 +45,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let (queue, team) = staffed(bench, &homes, open, Kind::Open)?;
     table.extend(queued(bench, &queue, &team, open)?);
     drop(queue);
+    table.extend(idle::measure(bench, &homes, open)?);
     let (fresh, team) = staffed(bench, &homes, FEW, Kind::Finished)?;
     table.extend(votes::measure(bench, &fresh, &team)?);
     Ok(table)

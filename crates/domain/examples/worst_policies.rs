@@ -157,6 +157,7 @@ fn main() {
                     previewed_by_hub: false,
                     config,
                     author: &author,
+                    now: (Timestamp::from_micros(0), |_, _| None),
                 };
                 let (took, matched) = decided(&set, &question);
                 println!("{took:>10.1?}  {:>3} match  {count:>3} resources, {size}: {said}", matched.len());

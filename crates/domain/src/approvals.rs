@@ -174,6 +174,14 @@ impl Priority {
         }
     }
 
+    /// So many steps more urgent; nothing is more urgent than the last.
+    #[must_use]
+    pub fn raised(self, steps: u32) -> Self {
+        let place = Self::ALL.iter().position(|one| *one == self).unwrap_or(0);
+        let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+        Self::ALL.get(place.saturating_add(steps)).copied().unwrap_or(Self::Urgent)
+    }
+
     /// A place in the queue: the higher, the sooner (APPR-09).
     #[must_use]
     pub const fn score(self, risk_score: u32) -> i64 {
@@ -346,6 +354,14 @@ mod tests {
         ] {
             assert_eq!(Priority::of(config), right, "{config}");
         }
+    }
+
+    #[test]
+    fn urgency_rises_to_its_end() {
+        use Priority::{High, Low, Normal, Urgent};
+        let raised = [Low.raised(1), Normal.raised(1), High.raised(1), Urgent.raised(1), Low.raised(9)];
+        assert_eq!(raised, [Normal, High, Urgent, Urgent, Urgent]);
+        assert_eq!(Normal.raised(0), Normal);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::canonical::Sha256Hash;
 use crate::executions::{Beginning, Purpose};
 use crate::organizations::Organization;
 use crate::policies::{Matched, Quorum, RejectOn};
-use crate::reviews::{Ballot, Case, Review, Seat};
+use crate::reviews::{Ballot, Case, PolicyClock, Review, Seat};
 use crate::risk::{Risk, RiskLevel};
 use crate::tasks::{
     Action, Behind, DeclaredRisk, Mode, Provenance, Resource, Revision, RollbackStrategy, Task, TaskConfig,
@@ -154,7 +154,12 @@ pub(crate) fn review(task: &Task, policies: Vec<Matched>) -> Review {
             task.risk.score,
             &policies,
         ),
+        clocks: policies
+            .iter()
+            .map(|_| PolicyClock { level: 0, raise_at: Some(at(500_000)), due_at: Some(at(1_000_000)) })
+            .collect(),
         policies,
+        escalations: Vec::new(),
         resolution: None,
         resolved_at: None,
         resolved_by: None,

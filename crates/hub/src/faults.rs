@@ -1,10 +1,10 @@
-//! Places on the way of an attempt where a test has the hub killed, to see what a crash exactly there leaves behind.
+//! Places on the way of an attempt, or of a review whose time is over, where a test has the hub killed, to see what a crash exactly there leaves behind.
 //!
 //! Only a build with `debug_assertions` looks: a program that is shipped has no such place. To add one: its name in
 //! [`POINTS`], a call of `reached`, and a case in `countersign/tests/it/faults`, which fails without all three.
 
-/// Every place, in the order in which an attempt comes by.
-pub const POINTS: [&str; 37] = [
+/// Every place, in the order in which an attempt or a review comes by.
+pub const POINTS: [&str; 44] = [
     "claim:looked",
     "claim:locked",
     "gate:read",
@@ -42,6 +42,13 @@ pub const POINTS: [&str; 37] = [
     "force_release:ended",
     "force_release:recorded",
     "force_release:freed",
+    "escalate:found",
+    "escalate:requests",
+    "escalate:asked",
+    "escalate:clocks",
+    "escalate:announced",
+    "escalate:finished",
+    "escalate:done",
 ];
 
 /// The variable that names the place.

@@ -17,7 +17,7 @@ use crate::row::{Cell, Col};
 use crate::value::Value;
 use crate::{Result, Tx, args, row, statement, text_column};
 
-pub use passed_on::{passed_on, route};
+pub use passed_on::{passed_on, requeue, route};
 pub use stats::{Answered, answered_since, count_pending};
 
 text_column!(ApprovalKind, ApprovalStatus, Answer, Priority);

@@ -86,6 +86,8 @@ pub struct Approval {
     pub acknowledged_at: Option<String>,
     /// What is to be decided on.
     pub content_hash: String,
+    /// The level of an escalation list that named the reviewer; 0 where none did.
+    pub escalation_level: u32,
 }
 
 /// Says yes to exactly what was read.
@@ -298,6 +300,30 @@ pub struct ReviewPolicy {
     pub reviewers: Vec<Uuid>,
     /// What one rejection does: `any` or `unreachable`.
     pub reject_on: String,
+    /// How far it has escalated: 0 where those it means are asked, else the level of its `escalate_to`.
+    pub level: u32,
+    /// When the time of those who are asked is over; null where it waits for them.
+    #[schema(required, format = DateTime)]
+    pub due_at: Option<String>,
+}
+
+/// A time that was over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReviewEscalation {
+    /// Of which policy.
+    pub policy_id: Uuid,
+    /// What people call it.
+    pub policy: String,
+    /// What was done: `escalated` (the next level is asked), `parked` (the requests wait) or `denied` (the task is
+    /// rejected; nobody said no).
+    pub outcome: String,
+    /// The level that is asked now, or was the last.
+    pub level: u32,
+    /// Who is asked now.
+    pub to: Vec<Uuid>,
+    /// When.
+    #[schema(format = DateTime)]
+    pub at: String,
 }
 
 /// How a task's review stands.
@@ -319,6 +345,8 @@ pub struct Review {
     pub missing: Vec<String>,
     /// What applies, pinned.
     pub policies: Vec<ReviewPolicy>,
+    /// Every time that was over, the first first.
+    pub escalations: Vec<ReviewEscalation>,
     /// The hash of all that a reviewer is shown; null for agents, who could find the score by trying.
     #[schema(required)]
     pub review_hash: Option<String>,

@@ -45,7 +45,7 @@ pub use agents::{Agent, AgentState, AgentStatus, AgentsQuery, CreateAgent, Heart
 pub use approvals::{
     AnswerBatch, Approval, ApprovalStats, ApprovalStatsQuery, ApprovalStatus, ApprovalsQuery, Approve,
     BatchAction, BatchAnswered, BatchOptions, GiveReason, GiveUrgency, Refuse, Resubmit, Review,
-    ReviewPolicy, SimulatedRequest, Simulation,
+    ReviewEscalation, ReviewPolicy, SimulatedRequest, Simulation,
 };
 pub use archives::Archive;
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
@@ -78,7 +78,8 @@ pub use organizations::{
 };
 pub use page::{Page, PageQuery};
 pub use policies::{
-    AutoApproveIf, CatalogueRule, OnTimeout, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn,
+    AutoApproveIf, CatalogueRule, Hours, OnTimeout, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn,
+    Window,
 };
 pub use problem::{FieldError, Problem};
 pub use projects::{

@@ -31,6 +31,28 @@ pub enum OnTimeout {
     Park,
 }
 
+/// Some hours of some days; where they end before they begin, they end on the next day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// On which days they begin: `mon` to `sun`, or dates such as `2026-12-24`.
+    pub days: Vec<String>,
+    /// When they begin, such as `09:00`.
+    pub from: String,
+    /// When they are over, such as `17:30`; at most `24:00`.
+    pub to: String,
+}
+
+/// At which hours a policy applies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hours {
+    /// Whose hours they are, such as `Europe/Berlin`.
+    pub time_zone: String,
+    /// In any of these, at most 50.
+    pub windows: Vec<Window>,
+}
+
 /// What must hold for a task to pass without a person; each of it, and `feature:auto_approve_low_risk`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,6 +87,9 @@ pub struct Policy {
     /// Narrows it further (CEL).
     #[schema(required)]
     pub when: Option<String>,
+    /// Applies to what comes into review in these hours; null: at any.
+    #[schema(required)]
+    pub hours: Option<Hours>,
     /// How many different people must agree.
     pub min_approvers: u32,
     /// Whoever holds one of these roles is asked.
@@ -180,6 +205,10 @@ pub struct PolicyForm {
     #[schema(nullable = false)]
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub allow_service_reviewers: Option<bool>,
+    /// Applies to what comes into review in these hours (default: at any). Where the time zone cannot be read, it applies.
+    #[garde(skip)]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub hours: Option<Option<Hours>>,
     /// When a task passes by itself (default: never).
     #[garde(skip)]
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -254,7 +283,8 @@ mod tests {
         {
             assert!(read(json!({fixed: null})).is_err(), "{fixed}");
         }
-        assert!(read(json!({"hours": {}})).is_err(), "refused rather than stored and not kept");
+        assert!(read(json!({"hours": {}})).is_err(), "hours of nowhere");
+        assert_eq!(read(json!({"hours": null})).unwrap().hours, Some(None));
         assert!(read(json!({"reject_on": "some"})).is_err());
         assert!(read(json!({"auto_approve_if": {"risk_below": 1}})).is_err(), "every condition is named");
     }

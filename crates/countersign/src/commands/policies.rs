@@ -7,8 +7,8 @@ use client::Client;
 use serde_json::Value;
 use uuid::Uuid;
 use wire::{
-    Approval, ApprovalStatus, CreateTask, OnTimeout, PageQuery, PoliciesQuery, Policy, PolicyForm,
-    PolicyQuery, RejectOn, Task,
+    Approval, ApprovalStatus, CreateTask, Hours, OnTimeout, PageQuery, PoliciesQuery, Policy, PolicyForm,
+    PolicyQuery, RejectOn, Task, Window,
 };
 
 use super::answer::{SHOWN_DEFAULT, account, as_id, done, only, pages, show_all, show_one};
@@ -304,7 +304,16 @@ fn scope(policy: &Policy) -> String {
     if policy.when.is_some() {
         scope.push("a condition".to_owned());
     }
+    if policy.hours.is_some() {
+        scope.push("some hours".to_owned());
+    }
     if scope.is_empty() { "everything".to_owned() } else { scope.join(", ") }
+}
+
+fn hours(hours: &Hours) -> String {
+    let window = |window: &Window| format!("{} {}-{}", window.days.join(" "), window.from, window.to);
+    let windows: Vec<String> = hours.windows.iter().map(window).collect();
+    format!("{} ({})", windows.join("; "), hours.time_zone)
 }
 
 fn lines(policy: &Policy) -> Vec<(&'static str, String)> {
@@ -334,6 +343,7 @@ fn lines(policy: &Policy) -> Vec<(&'static str, String)> {
         ("version", policy.version.to_string()),
         ("applies to", scope(policy)),
         ("when", policy.when.clone().unwrap_or_else(|| "always".to_owned())),
+        ("hours", policy.hours.as_ref().map_or_else(|| "any".to_owned(), hours)),
         ("approvers", format!("{} of {}", policy.min_approvers, meant(policy))),
         ("reviewers", ids(&policy.reviewers)),
         ("rejected by", reject_on.to_owned()),

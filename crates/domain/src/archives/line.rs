@@ -15,7 +15,7 @@ use crate::canonical::{canonical_text, read_canonical};
 use crate::executions::{Execution, ExecutionResult, LockTaken, Outcome};
 use crate::grants::Grant;
 use crate::policies::Matched;
-use crate::reviews::{Resolution, Review};
+use crate::reviews::{Escalation, Resolution, Review};
 use crate::tasks::comments::Comment;
 use crate::tasks::{Revision, Task};
 use crate::{Id, Timestamp};
@@ -166,10 +166,21 @@ fn review(review: &Review) -> Value {
         "risk_score": review.risk_score,
         "review_hash": review.review_hash.to_string(),
         "policies": each(&review.policies, Matched::to_value),
+        "escalations": each(&review.escalations, escalation),
         "resolution": review.resolution.map(Resolution::as_str),
         "resolved_at": time(review.resolved_at),
         "resolved_by": id(review.resolved_by),
         "created_at": review.created_at.to_string(),
+    })
+}
+
+fn escalation(escalation: &Escalation) -> Value {
+    json!({
+        "place": escalation.place,
+        "level": escalation.level,
+        "outcome": escalation.outcome.as_str(),
+        "to": escalation.to.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "at": escalation.at.to_string(),
     })
 }
 

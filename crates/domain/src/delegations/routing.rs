@@ -24,6 +24,10 @@ pub struct Routing {
     pub asked_by: Vec<Id<Account>>,
     /// Whether the override puts the task at the head of the queue.
     pub puts_first: bool,
+    /// For which of the policies an escalation list named the reviewer, by place.
+    pub escalated: Vec<usize>,
+    /// The highest level on which it did.
+    pub level: u32,
 }
 
 /// Stored bytes that are not what was written.
@@ -54,7 +58,7 @@ impl Routing {
         let asked_by: Vec<String> = self.asked_by.iter().map(ToString::to_string).collect();
         json!({
             "via": via, "follows": follows, "reassigned": self.reassigned, "asked_by": asked_by,
-            "puts_first": self.puts_first,
+            "puts_first": self.puts_first, "escalated": self.escalated, "level": self.level,
         })
     }
 
@@ -76,6 +80,15 @@ impl Routing {
             reassigned: flag("reassigned")?,
             asked_by: list("asked_by")?.iter().map(id).collect::<Result<_, _>>()?,
             puts_first: flag("puts_first")?,
+            // Requests from before there were escalations do not say.
+            escalated: match object.get("escalated") {
+                None => Vec::new(),
+                Some(places) => serde_json::from_value(places.clone()).map_err(|_| NotRouting)?,
+            },
+            level: match object.get("level") {
+                None => 0,
+                Some(level) => serde_json::from_value(level.clone()).map_err(|_| NotRouting)?,
+            },
         })
     }
 

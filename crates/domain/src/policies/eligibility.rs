@@ -105,6 +105,18 @@ pub fn eligible_by_joining(
     eligible(quorum, candidate, provenance)
 }
 
+/// Whether somebody whom the policy's escalation list names counts for it.
+///
+/// # Errors
+/// Why not.
+pub fn eligible_by_escalation(
+    quorum: &Quorum,
+    candidate: &Candidate,
+    provenance: &Provenance,
+) -> Result<Because, Ineligible> {
+    may_act(quorum, candidate, provenance).map(|()| Because::Named)
+}
+
 fn asks_for(quorum: &Quorum, role: &str) -> bool {
     quorum.required_roles.iter().any(|required| required == role)
 }

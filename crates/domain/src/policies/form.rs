@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::hours::{DAYS_MAX, Hours, WINDOWS_MAX};
 use super::{AutoApproveIf, OnTimeout, Policy, PolicyRules, Quorum, RejectOn};
 use crate::accounts::Account;
 use crate::globs::ResourcePattern;
@@ -36,6 +37,8 @@ pub struct PolicyChange {
     pub risk_threshold: Option<u32>,
     /// A condition in CEL.
     pub when: Option<Option<String>>,
+    /// Some hours.
+    pub hours: Option<Option<Hours>>,
     /// How many people.
     pub min_approvers: Option<u32>,
     /// Holding one of these roles.
@@ -69,6 +72,7 @@ impl PolicyRules {
             resource_patterns: Vec::new(),
             risk_threshold: 0,
             when: None,
+            hours: None,
             quorum: Quorum {
                 min_approvers: 1,
                 required_roles: Vec::new(),
@@ -101,6 +105,7 @@ impl PolicyRules {
             resource_patterns: wanted.resource_patterns.unwrap_or(rules.resource_patterns),
             risk_threshold: wanted.risk_threshold.unwrap_or(rules.risk_threshold),
             when: wanted.when.unwrap_or(rules.when),
+            hours: wanted.hours.unwrap_or(rules.hours),
             quorum: Quorum {
                 min_approvers: wanted.min_approvers.unwrap_or(quorum.min_approvers),
                 required_roles: wanted.required_roles.unwrap_or(quorum.required_roles),
@@ -229,8 +234,26 @@ impl Form {
             self.wrong_if(level.is_empty(), &place, "must name somebody");
             self.list(&place, level, REVIEWERS_MAX, |_| Ok(()));
         }
+        if let Some(hours) = &rules.hours {
+            self.hours(hours);
+        }
         if let Some(auto) = &rules.auto_approve_if {
             self.auto(auto);
+        }
+    }
+
+    /// Whether there is such a time zone must be asked of whoever knows them.
+    fn hours(&mut self, hours: &Hours) {
+        self.one("/hours/time_zone", hours.check_zone());
+        let count = hours.windows.len();
+        let detail = format!("must have 1 to {WINDOWS_MAX} members");
+        self.wrong_if(!(1..=WINDOWS_MAX).contains(&count), "/hours/windows", detail);
+        for (index, window) in hours.windows.iter().take(WINDOWS_MAX).enumerate() {
+            let place = format!("/hours/windows/{index}");
+            self.wrong_if(window.days.is_empty(), &format!("{place}/days"), "must name a day");
+            self.list(&format!("{place}/days"), &window.days, DAYS_MAX, |_| Ok(()));
+            let is_empty = window.from == window.to;
+            self.wrong_if(is_empty, &format!("{place}/to"), "must be another time than from");
         }
     }
 
@@ -285,6 +308,7 @@ impl Form {
             ("/resource_patterns", !rules.resource_patterns.is_empty()),
             ("/risk_threshold", rules.risk_threshold > 0),
             ("/when", rules.when.is_some()),
+            ("/hours", rules.hours.is_some()),
         ];
         for (pointer, is_narrowed) in narrowed {
             self.wrong_if(is_narrowed, pointer, format!("{detail} cannot be narrowed"));

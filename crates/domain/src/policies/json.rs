@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{AutoApproveIf, Matched, PolicyRules, Quorum};
+use super::{AutoApproveIf, Hours, Matched, PolicyRules, Quorum};
 use crate::Id;
 
 /// Stored bytes that are not what was written.
@@ -23,6 +23,7 @@ impl PolicyRules {
             "resource_patterns": self.resource_patterns,
             "risk_threshold": self.risk_threshold,
             "when": self.when,
+            "hours": self.hours.as_ref().map(Hours::to_value),
             "quorum": self.quorum.to_value(),
             "timeout_seconds": self.timeout_seconds,
             "escalate_to": levels,
@@ -54,6 +55,11 @@ impl PolicyRules {
             resource_patterns: texts(value, "resource_patterns")?,
             risk_threshold: number(value, "risk_threshold")?,
             when: optional(value, "when", text)?,
+            // Versions from before there were hours do not say.
+            hours: match value.get("hours") {
+                None | Some(Value::Null) => None,
+                Some(hours) => Some(Hours::from_value(hours)?),
+            },
             quorum: Quorum::from_value(member(value, "quorum")?)?,
             timeout_seconds: optional(value, "timeout_seconds", number)?,
             escalate_to: levels.iter().map(read_ids).collect::<Result<_, _>>()?,

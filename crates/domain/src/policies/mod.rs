@@ -3,6 +3,7 @@
 pub mod conditions;
 mod eligibility;
 mod form;
+pub mod hours;
 mod json;
 mod rule_set;
 #[cfg(test)]
@@ -15,8 +16,11 @@ use crate::organizations::Organization;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
-pub use eligibility::{Because, Candidate, Ineligible, eligible, eligible_by_joining};
+pub use eligibility::{
+    Because, Candidate, Ineligible, eligible, eligible_by_escalation, eligible_by_joining,
+};
 pub use form::{DEFAULT_NAME, PolicyChange};
+pub use hours::Hours;
 pub use json::NotRules;
 pub use rule_set::{Author, MissingDefault, POLICIES_MAX, Question, RuleSet};
 
@@ -123,6 +127,8 @@ pub struct PolicyRules {
     pub risk_threshold: u32,
     /// Narrows it further (CEL); in doubt it applies.
     pub when: Option<String>,
+    /// Narrows it to some hours; in doubt it applies.
+    pub hours: Option<Hours>,
     /// Who must agree.
     pub quorum: Quorum,
     /// How long people have; none: the organization's setting.

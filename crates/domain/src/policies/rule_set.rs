@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::conditions::{Answer, Condition, Facts};
-use super::{AutoApproveIf, Candidate, Matched, Policy};
-use crate::Id;
+use super::hours::LocalTime;
+use super::{AutoApproveIf, Candidate, Hours, Matched, Policy};
 use crate::accounts::{AccessLevel, Account, AccountStatus};
 use crate::globs::{ResourceName, ResourcePattern};
 use crate::organizations::MembershipLevel;
@@ -14,6 +14,7 @@ use crate::resource_catalogue::ResourceCatalogue;
 use crate::risk::{Risk, RiskLevel};
 use crate::roles;
 use crate::tasks::Resource;
+use crate::{Id, Timestamp};
 
 /// How many policies an organization may have in force, beside the default one (DECISIONS.md 26).
 pub const POLICIES_MAX: usize = 100;
@@ -71,6 +72,8 @@ pub struct Question<'a> {
     pub config: &'a Value,
     /// Who proposes it.
     pub author: &'a Author,
+    /// When it is asked, and what time that is in a time zone; none where nobody knows.
+    pub now: (Timestamp, fn(Timestamp, &str) -> Option<LocalTime>),
 }
 
 /// An organization whose default policy is missing: nothing can be decided there.
@@ -317,6 +320,9 @@ impl<'a> Asking<'a> {
         if !ready.patterns.is_empty() {
             why.push(self.touches(&ready.patterns)?);
         }
+        if let Some(hours) = &rules.hours {
+            why.push(self.in_hours(hours)?);
+        }
         if let Some(condition) = &ready.condition {
             why.push(self.asked(condition)?);
         }
@@ -336,6 +342,17 @@ impl<'a> Asking<'a> {
             let pattern = patterns.iter().find(|pattern| pattern.means(resource))?;
             Some(format!("{} is like {}", resource.as_str(), pattern.as_str()))
         })
+    }
+
+    fn in_hours(&self, hours: &Hours) -> Option<String> {
+        let (now, local) = self.question.now;
+        let zone = &hours.time_zone;
+        let at = local(now, zone);
+        match at {
+            _ if !hours.hold(at) => None,
+            None => Some(format!("nobody knows what time it is in {zone}, so its hours count as met")),
+            Some(_) => Some(format!("it is handed in within its hours ({zone})")),
+        }
     }
 
     fn asked(&mut self, condition: &Condition) -> Option<String> {

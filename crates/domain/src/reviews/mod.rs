@@ -1,5 +1,10 @@
 //! Reviews: one round of asking people about one revision of a task.
 
+mod aging;
+mod clocks;
+mod escalate;
+#[cfg(test)]
+mod escalate_tests;
 mod moves;
 mod open;
 mod overrides;
@@ -24,8 +29,10 @@ use crate::tasks::Task;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
 
+pub use clocks::{Escalation, NotAClock, Outcome, PolicyClock, Times};
+pub use escalate::{Due, Ladder, Step};
 pub use moves::{Moved, PassRefusal};
-pub use open::{Opening, Request, Times, due_at, open};
+pub use open::{Opening, Request, open};
 pub use overrides::{Signing, may_sign};
 pub use panel::{Asked, Placed, REQUESTS_MAX, Routed, counts_for, panel, routed};
 pub use resolve::{Ended, Ending, Terms, end, withdraw};
@@ -113,6 +120,10 @@ pub struct Review {
     pub review_hash: Sha256Hash,
     /// What was matched, pinned.
     pub policies: Vec<Matched>,
+    /// Where each of them stands in time, in their order.
+    pub clocks: Vec<PolicyClock>,
+    /// Every time that was over, the first first.
+    pub escalations: Vec<Escalation>,
     /// How it ended.
     pub resolution: Option<Resolution>,
     /// When.

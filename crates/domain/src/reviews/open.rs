@@ -1,8 +1,6 @@
 //! Beginning a review.
 
-use std::time::Duration;
-
-use super::Review;
+use super::{PolicyClock, Review, Times};
 use crate::accounts::Account;
 use crate::approvals::{Approval, ApprovalKind, ApprovalStatus, Priority};
 use crate::delegations::Routing;
@@ -20,6 +18,8 @@ pub struct Opening {
     pub policies: Vec<Matched>,
     /// How dangerous the task is now.
     pub risk: Risk,
+    /// How long people have.
+    pub times: Times,
     /// When.
     pub at: Timestamp,
 }
@@ -52,6 +52,12 @@ pub fn open(
             &opening.policies,
         ),
         policies: opening.policies.clone(),
+        clocks: opening
+            .policies
+            .iter()
+            .map(|policy| PolicyClock::started(0, opening.times.of(policy), opening.at))
+            .collect(),
+        escalations: Vec::new(),
         resolution: None,
         resolved_at: None,
         resolved_by: None,
@@ -78,7 +84,7 @@ pub struct Request {
     /// Whether they asked to be asked.
     pub joined: bool,
     /// Until when an answer is expected.
-    pub due_at: Timestamp,
+    pub due_at: Option<Timestamp>,
 }
 
 impl Review {
@@ -102,28 +108,11 @@ impl Review {
             delegated_to: None,
             delegation_chain: Vec::new(),
             routing: Routing::default(),
-            due_at: Some(request.due_at),
+            due_at: request.due_at,
             acknowledged_at: None,
             response: None,
             created_at: now,
             updated_at: now,
         }
     }
-}
-
-/// How long people have where no policy says it, and at most.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Times {
-    /// `approval:default_timeout`, in seconds.
-    pub usual: u32,
-    /// `approval:max_timeout`, in seconds.
-    pub longest: u32,
-}
-
-/// Until when somebody who serves these policies should answer: the shortest time one of them gives.
-#[must_use]
-pub fn due_at(policies: &[Matched], serves: &[usize], times: Times, now: Timestamp) -> Timestamp {
-    let given = serves.iter().filter_map(|place| policies.get(*place)?.timeout_seconds);
-    let seconds = given.min().unwrap_or(times.usual).min(times.longest);
-    now.plus(Duration::from_secs(seconds.into()))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::accounts::Account;
 use crate::approvals::Approval;
 use crate::delegations::{Book, Chain, Delegation, Matter, Route};
-use crate::policies::{Because, Candidate, Matched, eligible, eligible_by_joining};
+use crate::policies::{Because, Candidate, Matched, eligible, eligible_by_escalation, eligible_by_joining};
 use crate::tasks::Provenance;
 use crate::{Id, Timestamp};
 
@@ -170,6 +170,9 @@ pub fn counts_for(
     let is_eligible = |place: &usize| {
         policies.get(*place).is_some_and(|policy| match approval.joined {
             true => eligible_by_joining(&policy.quorum, candidate, provenance).is_ok(),
+            false if approval.routing.escalated.contains(place) => {
+                eligible_by_escalation(&policy.quorum, candidate, provenance).is_ok()
+            }
             false => eligible(&policy.quorum, candidate, provenance).is_ok(),
         })
     };

@@ -12,9 +12,9 @@ use super::vote::refused;
 use super::{Seen, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::reviews::{ask, candidate, due, load, of_task};
+use crate::reviews::{ask, candidate, load, of_task};
 use crate::tasks::{behind, locked, require};
-use crate::{Caller, Hub, HubError, settings};
+use crate::{Caller, Hub, HubError};
 
 const MISSING: HubError = HubError::NotFound("task");
 
@@ -46,7 +46,7 @@ async fn unit(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<Seen, HubError> {
         id: act.hub.ids.id(),
         reviewer: act.actor(),
         joined: true,
-        due_at: due(&case.review.policies, &serves, &settings::load(tx, act.org()).await?, act.now),
+        due_at: case.review.due_at(&serves),
         serves,
     };
     let approval = case.review.request(&task, request, act.now);

@@ -26,6 +26,8 @@ const HOURLY: Duration = Duration::from_secs(3600);
 const SILENCE_INTERVAL: Duration = Duration::from_secs(10);
 /// How often attempts are looked for whose lease has ended; shorter than the time until they are ended for it.
 const RECOVERY_INTERVAL: Duration = Duration::from_secs(5);
+/// How often reviews are looked for whose time is over; of those that began since, one is late by this at most.
+const ESCALATION_INTERVAL: Duration = Duration::from_secs(10);
 /// How often approvals that grew too old are looked for. The gate refuses them whether or not they were found.
 const STALENESS_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -35,6 +37,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// The jobs every hub has; each is set once and sets itself again.
 const STANDING: &[&str] = &[
     "agents:mark_offline",
+    "approvals:escalate",
     "events:forget",
     "executions:recover",
     "grants:review_stale",
@@ -61,6 +64,11 @@ async fn run(hub: &Hub, job: &Job) -> Result<After, HubError> {
         "agents:mark_offline" => {
             agents::silence::mark_offline(hub).await?;
             interval = SILENCE_INTERVAL;
+        }
+        "approvals:escalate" => {
+            let latest = began.plus(ESCALATION_INTERVAL);
+            let soonest = reviews::escalate_due(hub).await?;
+            return Ok(After::At(soonest.map_or(latest, |soonest| soonest.min(latest))));
         }
         "events:forget" => events::forget::forget_old(hub).await?,
         "executions:recover" => {

@@ -6,7 +6,7 @@ use domain::policies::{Policy, PolicyChange};
 use records::rule_sets::RuleSetRow;
 use records::{Tx, policies, rule_sets};
 
-use super::{MISSING, conditions, etag, facts, record, require_members, require_room, taken};
+use super::{MISSING, conditions, etag, facts, record, require_members, require_room, taken, zones};
 use crate::act::Act;
 use crate::{Caller, Hub, HubError, rules, settings};
 
@@ -28,6 +28,10 @@ pub async fn change(
     caller.require(Capability::PoliciesWrite)?;
     if let Some(Some(when)) = &change.when {
         conditions::check(when).await?;
+    }
+    if let Some(Some(hours)) = &change.hours {
+        hours.check_zone().map_err(|bad| HubError::field("/hours/time_zone", bad.to_string()))?;
+        zones::check(hours)?;
     }
     let timeout_max = settings::of(hub, caller.credential.organization.id).await?.approval_max_timeout;
     let taken = taken(change.name.as_deref().unwrap_or_default());

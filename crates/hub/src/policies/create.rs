@@ -4,7 +4,7 @@ use domain::permissions::Capability;
 use domain::policies::{Policy, PolicyChange, PolicyRules};
 use records::{Tx, policies, rule_sets};
 
-use super::{conditions, nothing, record, require_members, require_room, taken};
+use super::{conditions, nothing, record, require_members, require_room, taken, zones};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::{Caller, Hub, HubError, rules, settings};
@@ -34,6 +34,9 @@ pub async fn create(
     let said = blank.changed(&wanted, timeout_max, now).map_err(HubError::Invalid)?;
     if let Some(when) = &said.rules.when {
         conditions::check(when).await?;
+    }
+    if let Some(hours) = &said.rules.hours {
+        zones::check(hours)?;
     }
     let policy = Policy { version: 1, updated_at: now, ..said };
     let taken = taken(&policy.name);

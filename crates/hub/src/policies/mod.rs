@@ -7,6 +7,7 @@ mod conditions;
 mod create;
 mod defaults;
 mod list;
+pub(crate) mod zones;
 
 use domain::organizations::Organization;
 use domain::policies::{POLICIES_MAX, Policy, PolicyRules};

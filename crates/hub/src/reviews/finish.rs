@@ -12,7 +12,7 @@ use serde_json::{Map, json};
 use super::begin::{terms, transition};
 use super::case::reviewed;
 use crate::act::{self, Deed};
-use crate::tasks::{announce, current_config, refused};
+use crate::tasks::{announce_resolved, current_config, refused};
 use crate::{HubError, settings};
 
 /// Ends an open review by an answer. Gives the task as it is then.
@@ -47,7 +47,9 @@ async fn write(tx: &mut Tx, act: &impl Deed, (before, ended): (&Task, &Ended)) -
     };
     transition(tx, act, action, (before.state, &ended.task), details).await?;
     match ended.task.state {
-        TaskState::Approved | TaskState::Rejected => announce(tx, act, action, &ended.task).await?,
+        TaskState::Approved | TaskState::Rejected => {
+            announce_resolved(tx, act, action, (&ended.task, resolution)).await?;
+        }
         _ => (),
     }
     if ended.task.state.is_dead() { tell_dependents(tx, act, &ended.task).await } else { Ok(()) }

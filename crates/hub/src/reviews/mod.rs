@@ -3,6 +3,7 @@
 mod again;
 mod begin;
 mod case;
+mod escalate;
 mod finish;
 mod people;
 mod plan;
@@ -12,9 +13,10 @@ mod seen;
 pub(crate) use again::review_stale;
 pub(crate) use begin::{ask, begin, transition};
 pub(crate) use case::{load, of_task};
+pub use escalate::escalate_due;
 pub(crate) use finish::{finish, tell_dependents, void};
 pub(crate) use people::{admins, one as candidate};
-pub(crate) use plan::{Matter, due, plan};
+pub(crate) use plan::{Matter, plan};
 pub(crate) use reroute::{
     Cause, LOOKED_AT_ONCE, note as note_move, reroute, reroute_all, save as save_moved,
 };

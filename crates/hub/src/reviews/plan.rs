@@ -1,22 +1,21 @@
 //! What a review would be: risk, policies, people; or none of them, where every policy lets the task pass. Nothing is
 //! written here, so that a simulation says what happens and not something like it.
 
+use domain::Id;
 use domain::accounts::Account;
 use domain::approvals::Approval;
 use domain::delegations::Matter as About;
 use domain::policies::{Author, Matched, Question};
-use domain::reviews::{
-    Opening, Request, Review, Routed, Seat, Summary, Times, due_at, open, panel, routed, summary,
-};
+use domain::reviews::{Opening, Request, Review, Routed, Seat, Summary, Times, open, panel, routed, summary};
 use domain::risk::Risk;
 use domain::settings::Settings;
 use domain::tasks::{Actor, Move, Revision, Task, TaskConfig};
-use domain::{Id, Timestamp};
 use records::{Tx, task_dependencies};
 use serde_json::{Map, Value, json};
 
 use super::people;
 use crate::act::Deed;
+use crate::policies::zones;
 use crate::tasks::{config_value, refused, risk};
 use crate::{HubError, delegations, rules};
 
@@ -84,7 +83,8 @@ pub(crate) async fn plan(
 ) -> Result<Plan, HubError> {
     let (risk, policies, auto) = judge(tx, act, matter, settings).await?;
     let risk = Risk { auto_approvable: auto.is_ok(), ..risk };
-    let opening = Opening { id: act.hub().ids.id(), policies, risk, at: act.now() };
+    let times = times(settings);
+    let opening = Opening { id: act.hub().ids.id(), policies, risk, times, at: act.now() };
     let (wanted, actor) = matter.by;
     let (task, review) = open(&matter.task, wanted, actor, &opening).map_err(refused)?;
     let mut plan = Plan {
@@ -97,7 +97,7 @@ pub(crate) async fn plan(
     };
     if let Err(because) = auto {
         plan.asks_because = because;
-        place(tx, act, (matter, settings), &mut plan).await?;
+        place(tx, act, matter, &mut plan).await?;
     }
     Ok(plan)
 }
@@ -132,6 +132,7 @@ async fn judge(
         previewed_by_hub: matter.task.effect_hash.is_some(),
         config: &config,
         author: &author,
+        now: (act.now(), zones::local),
     };
     let policies = rules.matching(&question);
     let auto = rules.auto_approval(&policies, &question, settings.feature_auto_approve_low_risk);
@@ -139,12 +140,7 @@ async fn judge(
 }
 
 /// Who is asked: whom the policies mean, and where their delegations lead.
-async fn place(
-    tx: &mut Tx,
-    act: &impl Deed,
-    (matter, settings): (&Matter<'_>, &Settings),
-    plan: &mut Plan,
-) -> Result<(), HubError> {
+async fn place(tx: &mut Tx, act: &impl Deed, matter: &Matter<'_>, plan: &mut Plan) -> Result<(), HubError> {
     let candidates = people::candidates(tx, act.org(), &plan.review.policies).await?;
     let provenance = &matter.revision.provenance;
     let asked = panel(&plan.review.policies, &candidates, provenance);
@@ -155,7 +151,7 @@ async fn place(
     plan.astray = astray(&routed);
     for placed in routed.placed {
         let answers = if placed.passed_on.is_some() { &placed.serves } else { &placed.answers };
-        let due_at = due(&plan.review.policies, answers, settings, act.now());
+        let due_at = plan.review.due_at(answers);
         let id = act.hub().ids.id();
         let request = Request { id, reviewer: placed.reviewer, serves: placed.serves, joined: false, due_at };
         let mut request = plan.review.request(&plan.task, request, act.now());
@@ -186,8 +182,7 @@ fn astray(routed: &Routed) -> Map<String, Value> {
     astray
 }
 
-/// Until when somebody who serves these policies should answer.
-pub(crate) fn due(policies: &[Matched], serves: &[usize], settings: &Settings, now: Timestamp) -> Timestamp {
-    let times = Times { usual: settings.approval_default_timeout, longest: settings.approval_max_timeout };
-    due_at(policies, serves, times, now)
+/// How long people have.
+pub(super) fn times(settings: &Settings) -> Times {
+    Times { usual: settings.approval_default_timeout, longest: settings.approval_max_timeout }
 }

@@ -14,11 +14,11 @@ use records::{Tx, approvals, policies, reviews, tasks};
 use serde_json::{Map, json};
 
 use super::case::{load, matter_of};
-use super::{ask, candidate, due};
+use super::{ask, candidate};
 use crate::act::{ByItself, Deed};
 use crate::approvals::{announce as tell, subject};
 use crate::delegations::{book, stand_ins};
-use crate::{Hub, HubError, audit, settings};
+use crate::{Hub, HubError, audit};
 
 /// Requests looked at in one go.
 pub(crate) const LOOKED_AT_ONCE: i64 = 100;
@@ -83,6 +83,12 @@ pub(crate) async fn reroute_all(
         }
     }
     Ok(())
+}
+
+/// Moves a request that was just made, in the unit that made it, to where delegations lead.
+pub(super) async fn place_new(tx: &mut Tx, act: &impl Deed, request: Id<Approval>) -> Result<(), HubError> {
+    let (hub, org, now) = (act.hub().clone(), act.org(), act.now());
+    unit(tx, &Looking { hub, org, request, cause: Cause::OnLeave, now }).await
 }
 
 async fn unit(tx: &mut Tx, looking: &Looking) -> Result<(), HubError> {
@@ -255,8 +261,7 @@ pub(crate) async fn save(tx: &mut Tx, act: &impl Deed, case: &Case, moved: &Move
     }
     let Some((reviewer, through)) = &moved.asked else { return Ok(()) };
     let serves: Vec<usize> = moved.changed.iter().flat_map(|changed| changed.serves.clone()).collect();
-    let settings = settings::load(tx, act.org()).await?;
-    let due_at = due(&case.review.policies, &serves, &settings, act.now());
+    let due_at = case.review.due_at(&serves);
     let request =
         Request { id: act.hub().ids.id(), reviewer: *reviewer, serves: Vec::new(), joined: false, due_at };
     let mut asked = case.review.request(&case.task, request, act.now());

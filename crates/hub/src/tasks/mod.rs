@@ -194,12 +194,27 @@ pub(crate) async fn announce(
     event_type: &str,
     task: &Task,
 ) -> Result<(), HubError> {
-    let payload = json!({
+    act::announce(tx, act, event_type, subject(task.id), told(task)).await
+}
+
+/// Tells how a task's review ended: a time that was over is not somebody's no.
+pub(crate) async fn announce_resolved(
+    tx: &mut Tx,
+    act: &impl Deed,
+    event_type: &str,
+    (task, resolution): (&Task, Option<&str>),
+) -> Result<(), HubError> {
+    let mut payload = told(task);
+    payload["resolution"] = json!(resolution);
+    act::announce(tx, act, event_type, subject(task.id), payload).await
+}
+
+fn told(task: &Task) -> Value {
+    json!({
         "task_id": task.id.to_string(), "project_id": task.project_id.to_string(),
         "author_id": task.author_id.to_string(), "state": task.state.as_str(), "status": task.status.as_str(),
         "revision": task.revision, "content_hash": task.content_hash.to_string(), "version": task.version,
-    });
-    act::announce(tx, act, event_type, subject(task.id), payload).await
+    })
 }
 
 /// Tells that a task is in another state (TASK-38).

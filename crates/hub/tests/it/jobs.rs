@@ -8,8 +8,9 @@ use records::jobs;
 use testkit::{TestHub, on_each_engine};
 
 /// The jobs every hub has.
-const STANDING: [&str; 9] = [
+const STANDING: [&str; 10] = [
     "agents:mark_offline",
+    "approvals:escalate",
     "events:forget",
     "executions:recover",
     "grants:review_stale",

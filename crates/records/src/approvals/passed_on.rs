@@ -1,4 +1,4 @@
-//! Requests that were passed on.
+//! Requests that moved: passed on, or escalated.
 
 use domain::Id;
 use domain::approvals::Approval;
@@ -11,6 +11,10 @@ use crate::{Result, Tx, args, statement};
 statement!(
     PASS_ON = "UPDATE approvals SET status = $1, delegated_to = $2, delegation_chain = $3, routing = $4, \
                updated_at = $5 WHERE org_id = $6 AND id = $7"
+);
+statement!(
+    REQUEUE = "UPDATE approvals SET priority = $1, score = $2, queue_rank = $3, queue_due = $4, due_at = $5, \
+               serves = $6, updated_at = $7 WHERE org_id = $8 AND id = $9"
 );
 statement!(
     PASSED_ON: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
@@ -35,6 +39,24 @@ pub async fn route(tx: &mut Tx, approval: &Approval) -> Result<()> {
         approval.id,
     ];
     tx.change_one(&PASS_ON, values, "a request for review").await
+}
+
+/// Notes for what it is asked, how urgent it is and until when, beside what was written of it.
+pub async fn requeue(tx: &mut Tx, approval: &Approval) -> Result<()> {
+    let (queue_rank, queue_due, _) = super::place(approval);
+    let serves = Json::from(approval.serves.clone());
+    let values = args![
+        approval.priority.as_str(),
+        approval.score,
+        queue_rank,
+        queue_due,
+        approval.due_at,
+        &serves,
+        approval.updated_at,
+        approval.org_id,
+        approval.id,
+    ];
+    tx.change_one(&REQUEUE, values, "a request for review").await
 }
 
 /// Requests of open reviews that were passed on, by id, behind this one.

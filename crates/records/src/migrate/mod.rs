@@ -87,6 +87,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "webhooks",
         text: include_str!("../../migrations/0012_webhooks.sql"),
     },
+    Migration {
+        number: 13,
+        release: 1,
+        name: "escalations",
+        text: include_str!("../../migrations/0013_escalations.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

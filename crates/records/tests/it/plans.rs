@@ -112,3 +112,15 @@ async fn work_is_found_along_its_queue() {
     assert!(lines[0].contains("idx_tasks_queue (org_id=? AND (queue_rank,approved_at,id)>"), "{lines:?}");
     assert!(!lines.iter().any(|line| line.contains("TEMP B-TREE")), "{lines:?}");
 }
+
+#[tokio::test]
+async fn reviews_whose_time_is_over_are_found_by_it() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    for name in ["records::reviews::DUE", "records::reviews::NEXT_LOOK"] {
+        let statement = registered().find(|statement| statement.name == name).unwrap();
+        let lines = plan(&conn, &(statement.texts)().0);
+        assert_eq!(lines.len(), 1, "nothing is sorted: {lines:?}");
+        assert!(lines[0].contains("INDEX idx_reviews_next_look_at"), "{lines:?}");
+    }
+}

@@ -55,6 +55,8 @@ const WITHOUT_ORGANIZATION: &[(&str, &str)] = &[
     ("login_sessions::OPEN_LOCKED", "a login is its account's, whichever organization it is in"),
     ("members::OF_ACCOUNT", "where somebody belongs is theirs to know"),
     ("members::OF_ACCOUNT_LOCKED", "an account is called the same everywhere"),
+    ("reviews::DUE", "the hub looks for reviews whose time is over everywhere"),
+    ("reviews::NEXT_LOOK", "the hub looks for reviews whose time is over everywhere"),
     ("rule_sets::MISSING", "the hub completes every organization from before"),
     ("webhook_deliveries::FORGET", "the hub forgets everybody's old ones"),
     ("webhooks::ACTIVE", "the log of all organizations is turned into deliveries, each to its own"),

@@ -251,5 +251,6 @@ pub(super) fn shown(seen: &Seen) -> Approval {
         reviewed_by: response.map(|response| response.by.raw()),
         acknowledged_at: text(approval.acknowledged_at),
         content_hash: approval.content_hash.to_string(),
+        escalation_level: approval.routing.level,
     }
 }

@@ -10,7 +10,9 @@ use domain::policies::{self as rules, Policy as DomainPolicy, PolicyChange};
 use domain::text;
 use hub::idempotency::Answer;
 use hub::policies::{self, Filter};
-use wire::{AutoApproveIf, OnTimeout, Page, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn};
+use wire::{
+    AutoApproveIf, Hours, OnTimeout, Page, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn, Window,
+};
 
 use super::page::{List, limits};
 use super::{answer, made, versioned};
@@ -63,7 +65,7 @@ pub(crate) async fn create(
 ) -> Result<Response<Body>, Problem> {
     let Input { value, body_hash } = input.checked()?;
     let once = terms.once(&caller, body_hash, rendered);
-    Ok(made(policies::create(&app.hub, &caller, wanted(value), once).await?, rendered))
+    Ok(made(policies::create(&app.hub, &caller, wanted(value)?, once).await?, rendered))
 }
 
 /// One policy, as it is or as it was in a version.
@@ -97,7 +99,7 @@ pub(crate) async fn change(
     terms: Terms,
     input: Input<PolicyForm>,
 ) -> Result<impl IntoResponse, Problem> {
-    let change = wanted(input.checked()?.value);
+    let change = wanted(input.checked()?.value)?;
     Ok(tagged(&policies::change(&app.hub, &caller, id.id(), change, terms.if_match).await?))
 }
 
@@ -125,15 +127,17 @@ fn tagged(policy: &DomainPolicy) -> impl IntoResponse + use<> {
     versioned(policies::etag(policy), shown(policy))
 }
 
-fn wanted(form: PolicyForm) -> PolicyChange {
+fn wanted(form: PolicyForm) -> Result<PolicyChange, Problem> {
     let accounts = |ids: Vec<uuid::Uuid>| ids.into_iter().map(Id::new).collect();
-    PolicyChange {
+    let hours = form.hours.map(|hours| hours.map(wanted_hours).transpose()).transpose()?;
+    Ok(PolicyChange {
         name: form.name,
         active: form.active,
         task_types: form.task_types,
         resource_patterns: form.resource_patterns,
         risk_threshold: form.risk_threshold,
         when: form.when,
+        hours,
         min_approvers: form.min_approvers,
         required_roles: form.required_roles,
         reviewers: form.reviewers.map(accounts),
@@ -157,7 +161,35 @@ fn wanted(form: PolicyForm) -> PolicyChange {
                 resources_in_scope: auto.resources_in_scope,
             })
         }),
-    }
+    })
+}
+
+fn wanted_hours(hours: Hours) -> Result<rules::Hours, Problem> {
+    let window = |(index, window): (usize, Window)| {
+        let place = format!("/hours/windows/{index}");
+        let time = |name: &str, text: &str| {
+            let wrong = |bad: text::BadText| Problem::field(&format!("{place}/{name}"), bad.to_string());
+            text.parse().map_err(wrong)
+        };
+        let day = |(index, day): (usize, &String)| {
+            let wrong =
+                |bad: text::BadText| Problem::field(&format!("{place}/days/{index}"), bad.to_string());
+            day.parse().map_err(wrong)
+        };
+        let days = window.days.iter().enumerate().map(day).collect::<Result<_, Problem>>()?;
+        Ok(rules::hours::Window { days, from: time("from", &window.from)?, to: time("to", &window.to)? })
+    };
+    let windows = hours.windows.into_iter().enumerate().map(window).collect::<Result<_, Problem>>()?;
+    Ok(rules::Hours { time_zone: hours.time_zone, windows })
+}
+
+fn shown_hours(hours: &rules::Hours) -> Hours {
+    let window = |window: &rules::hours::Window| Window {
+        days: window.days.iter().map(ToString::to_string).collect(),
+        from: window.from.to_string(),
+        to: window.to.to_string(),
+    };
+    Hours { time_zone: hours.time_zone.clone(), windows: hours.windows.iter().map(window).collect() }
 }
 
 fn shown(policy: &DomainPolicy) -> Policy {
@@ -174,6 +206,7 @@ fn shown(policy: &DomainPolicy) -> Policy {
         resource_patterns: said.resource_patterns,
         risk_threshold: said.risk_threshold,
         when: said.when,
+        hours: said.hours.as_ref().map(shown_hours),
         min_approvers: quorum.min_approvers,
         required_roles: quorum.required_roles.clone(),
         reviewers: accounts(&quorum.reviewers),

@@ -17,6 +17,7 @@ mod credentials;
 mod delegations;
 mod devices;
 mod documents;
+mod escalations;
 mod events;
 mod exactness;
 mod executions;

@@ -5,6 +5,7 @@ use testkit::reqwest::RequestBuilder;
 use testkit::{TestHub, on_each_engine};
 
 use crate::backdoor::Backdoor;
+use crate::reviews::person;
 use crate::support::{all_items, expect, get, id, items_by, make, pointers, refused, send};
 
 const PATH: &str = "/api/v1/policies";
@@ -274,7 +275,12 @@ async fn hostile_texts_are_refused_by_their_place() {
             }
         }
         for (body, pointer) in [
-            (json!({"hours": {"time_zone": "UTC"}}), "/hours"),
+            (hours("Europe/Nowhere", "mon", "09:00", "17:00"), "/hours/time_zone"),
+            (hours("../../etc/passwd", "mon", "09:00", "17:00"), "/hours/time_zone"),
+            (hours("UTC", "Montag", "09:00", "17:00"), "/hours/windows/0/days/0"),
+            (hours("UTC", "mon", "9", "17:00"), "/hours/windows/0/from"),
+            (hours("UTC", "mon", "09:00", "24:01"), "/hours/windows/0/to"),
+            (hours("UTC", "mon", "09:00", "09:00"), "/hours/windows/0/to"),
             (json!({"when": "resources.exists(r, r.id.matches('a*'))"}), "/when"),
             (json!({"when": "(".repeat(1024)}), "/when"),
             (json!({"timeout_seconds": 604_801}), "/timeout_seconds"),
@@ -328,6 +334,42 @@ async fn changes_at_once_are_all_versions() {
         assert_eq!(after, before + 20);
         let kept = backdoor.count("policy_versions WHERE version > 1").await;
         assert_eq!(kept, 20);
+    })
+    .await;
+}
+
+fn hours(zone: &str, day: &str, from: &str, to: &str) -> Value {
+    json!({"hours": {"time_zone": zone, "windows": [{"days": [day], "from": from, "to": to}]}})
+}
+
+/// Whatever day it is, one of the two applies; outside of both hours the default policy does.
+#[tokio::test]
+async fn rules_differ_by_the_time_of_the_day() {
+    on_each_engine(async |hub| {
+        let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+        let said = |name: &str, windows: Value| {
+            json!({"name": name, "required_roles": ["dba"],
+                   "hours": {"time_zone": "Europe/Berlin", "windows": windows}})
+        };
+        let whole = |days: &[&str]| json!([{"days": days, "from": "00:00", "to": "24:00"}]);
+        let always = said("always", whole(&days));
+        let made = expect(hub.admin("POST", PATH).json(&always), 201).await.json();
+        assert_eq!(made["hours"], always["hours"]);
+        expect(hub.admin("POST", PATH).json(&said("long ago", whole(&["2020-02-29"]))), 201).await;
+        let author = person(&hub, "ann", &["author"]).await;
+        let body = json!({"config": {"type": "t", "description": "d"}});
+        let applies = async || {
+            let simulated = hub.request("POST", "/api/v1/tasks/simulate").bearer_auth(&author).json(&body);
+            let simulated = expect(simulated, 200).await.json();
+            let policies = simulated["review"]["policies"].as_array().unwrap().clone();
+            policies.iter().map(|policy| policy["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(applies().await, ["always"]);
+        let never = json!({"hours": {"time_zone": "Europe/Berlin", "windows": whole(&["2020-02-29"])}});
+        expect(patch(&hub, &made, &never), 200).await;
+        assert_eq!(applies().await, ["default"]);
+        expect(patch(&hub, &made, &json!({"hours": null})), 200).await;
+        assert_eq!(applies().await, ["always"]);
     })
     .await;
 }

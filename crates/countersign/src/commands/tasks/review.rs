@@ -1,6 +1,7 @@
 //! A review in words: what applies and why, how far it has come, what is missing.
 
-use wire::{Approval, Review, ReviewPolicy, RiskFactor, Simulation, Task};
+use uuid::Uuid;
+use wire::{Approval, Review, ReviewEscalation, ReviewPolicy, RiskFactor, Simulation, Task};
 
 use super::show::{one_line, word};
 
@@ -58,8 +59,24 @@ pub(super) fn text(review: &Review) -> String {
     );
     text.extend(review.review_hash.iter().map(|hash| format!("seen as    {hash}\n")));
     text.extend(review.policies.iter().map(policy));
+    text.extend(review.escalations.iter().map(escalation));
     text.extend(review.missing.iter().map(|missing| format!("missing    {}\n", one_line(missing))));
     text
+}
+
+/// What was done when nobody had answered in time. Nobody said anything, and it does not read as if.
+fn escalation(escalation: &ReviewEscalation) -> String {
+    let ReviewEscalation { level, at, .. } = escalation;
+    let done = match escalation.outcome.as_str() {
+        "escalated" => {
+            let to: Vec<String> = escalation.to.iter().map(Uuid::to_string).collect();
+            format!("went to level {level}: {}", to.join(", "))
+        }
+        "parked" => "waits: nobody is left to be asked".to_owned(),
+        "denied" => "ended: nobody answered in time, and nobody is left to be asked".to_owned(),
+        other => one_line(other),
+    };
+    format!("time over  {} {done} ({})\n", one_line(&escalation.policy), one_line(at))
 }
 
 fn policy(policy: &ReviewPolicy) -> String {
@@ -81,9 +98,19 @@ fn policy(policy: &ReviewPolicy) -> String {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
+
+    fn ended(outcomes: &[(&str, Vec<Uuid>)]) -> Vec<ReviewEscalation> {
+        let one = |(outcome, to): &(&str, Vec<Uuid>)| ReviewEscalation {
+            policy_id: Uuid::nil(),
+            policy: "Databases".into(),
+            outcome: (*outcome).into(),
+            level: 1,
+            to: to.clone(),
+            at: "2026-08-01T00:00:00Z".into(),
+        };
+        outcomes.iter().map(one).collect()
+    }
 
     #[test]
     fn it_says_what_applies_why_and_what_is_missing() {
@@ -97,6 +124,8 @@ mod tests {
             required_roles: vec!["dba".into()],
             reviewers: vec![Uuid::nil()],
             reject_on: "any".into(),
+            level: 1,
+            due_at: None,
         };
         let review = Review {
             required_count: 2,
@@ -107,6 +136,11 @@ mod tests {
             reachable: true,
             missing: vec!["Databases: 1 more person (dba) must approve".into()],
             policies: vec![policy],
+            escalations: ended(&[
+                ("escalated", vec![Uuid::nil()]),
+                ("parked", Vec::new()),
+                ("denied", Vec::new()),
+            ]),
             review_hash: Some("sha256:00".into()),
             resolution: None,
         };
@@ -115,6 +149,9 @@ mod tests {
             "seen as    sha256:00",
             "policy     Databases\\nmissing    nothing (version 3): 1 of 2 approved; asks dba, 1 person by name",
             "           because database:prod-db-01 is like database:prod-*",
+            "time over  Databases went to level 1: 00000000-0000-0000-0000-000000000000 (2026-08-01T00:00:00Z)",
+            "time over  Databases waits: nobody is left to be asked (2026-08-01T00:00:00Z)",
+            "time over  Databases ended: nobody answered in time, and nobody is left to be asked (2026-08-01T00:00:00Z)",
             "missing    Databases: 1 more person (dba) must approve",
         ];
         assert_eq!(text(&review).trim_start().lines().collect::<Vec<_>>(), expected);

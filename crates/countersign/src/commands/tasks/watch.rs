@@ -89,6 +89,10 @@ async fn standing(client: &Client, task: &Task) -> String {
     if task.state == TaskState::Approved {
         reasons.extend(held(client, task).await);
     }
+    let resolution = task.review.as_ref().and_then(|review| review.resolution.as_deref());
+    if task.state == TaskState::Rejected && resolution == Some("timeout") {
+        text += ": nobody answered in time (timeout)";
+    }
     if !reasons.is_empty() {
         text += &format!(": waits ({})", reasons.join("; "));
     }

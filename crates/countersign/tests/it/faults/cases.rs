@@ -106,3 +106,20 @@ pub(super) const SILENCES: &[Case] = &[
     case("settle:announced", Lost, SILENT, DONE_AGAIN),
     case("recover:ended", Lost, LOST, DONE_AGAIN),
 ];
+
+const OVERDUE: &str = "REVIEWING; first PENDING; 0 told, 0 on record";
+const ESCALATED: &str = "REVIEWING; first EXPIRED, second PENDING; 1 told, 1 on record";
+const TIMED_OUT: &str = "REJECTED; first EXPIRED; 2 told, 2 on record";
+
+/// Cases of a review that nobody answers.
+pub(super) const TIMES: &[Case] = &[
+    case("escalate:found", Escalation, OVERDUE, ESCALATED),
+    case("escalate:requests", Escalation, OVERDUE, ESCALATED),
+    case("escalate:asked", Escalation, OVERDUE, ESCALATED),
+    case("escalate:clocks", Escalation, OVERDUE, ESCALATED),
+    case("escalate:announced", Escalation, OVERDUE, ESCALATED),
+    case("escalate:done", Escalation, ESCALATED, ESCALATED),
+    case("escalate:announced", Timeout, OVERDUE, TIMED_OUT),
+    case("escalate:finished", Timeout, OVERDUE, TIMED_OUT),
+    case("escalate:done", Timeout, TIMED_OUT, TIMED_OUT),
+];

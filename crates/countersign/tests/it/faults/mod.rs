@@ -3,6 +3,7 @@
 
 mod cases;
 mod scenes;
+mod times;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,7 +15,7 @@ use rustix::process::Signal;
 use wire::LocksQuery;
 
 use crate::support::{Crew, Home, Kind, PATIENCE, Served, assert_attempts_are_whole, let_last, until};
-use cases::{CASES, Case, SILENCES};
+use cases::{CASES, Case, SILENCES, TIMES};
 use scenes::{Play, Scene};
 
 /// No server lives for so long in between that anybody could be lost.
@@ -183,7 +184,8 @@ async fn locks(served: &Served, play: &Play<'_>) -> String {
 
 #[test]
 fn every_place_is_tried_and_the_table_is_on_file() {
-    let tried: BTreeSet<&str> = CASES.iter().chain(SILENCES).map(|case| case.point).collect();
+    let all = || CASES.iter().chain(SILENCES).chain(TIMES);
+    let tried: BTreeSet<&str> = all().map(|case| case.point).collect();
     assert_eq!(tried, BTreeSet::from(POINTS), "a place without a case, or a case without a place");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/faults.md");
     let kept = std::fs::read_to_string(&file).unwrap();
@@ -193,7 +195,7 @@ fn every_place_is_tried_and_the_table_is_on_file() {
         "\n| killed at | in the middle of | the next server finds | it comes to |\n|---|---|---|---|\n",
     );
     for point in POINTS {
-        for case in CASES.iter().chain(SILENCES).filter(|case| case.point == point) {
+        for case in all().filter(|case| case.point == point) {
             let Case { then, end, .. } = case;
             writeln!(page, "| `{point}` | {} | {then} | {end} |", case.scene.name()).unwrap();
         }

@@ -41,6 +41,10 @@ pub(super) enum Scene {
     LockLost,
     /// An agent is silent for too long.
     Lost,
+    /// Nobody answers, and there is a next level.
+    Escalation,
+    /// Nobody answers, and nobody is left to be asked.
+    Timeout,
 }
 
 impl Scene {
@@ -61,6 +65,8 @@ impl Scene {
             Self::ForceRelease => "force-release of its key",
             Self::LockLost => "heartbeat after its locks ended",
             Self::Lost => "recovery of a lost agent",
+            Self::Escalation => "escalation to the next level",
+            Self::Timeout => "timeout after the last level",
         }
     }
 
@@ -175,7 +181,7 @@ impl<'a> Play<'a> {
             }
             Scene::AskRollback => self.ask_rollback(served).await,
             Scene::ForceRelease => self.force_release(served).await,
-            Scene::Lost => return,
+            Scene::Lost | Scene::Escalation | Scene::Timeout => return,
         };
         let answer = unanswered.expect_err("an answer of a hub that was killed");
         assert!(!matches!(answer, ClientError::Problem(_)), "{}: {answer:?}", self.case.point);
@@ -210,7 +216,7 @@ impl<'a> Play<'a> {
     pub(super) async fn go_on(&mut self, served: &Served) {
         let agent = self.agent(served);
         match self.case.scene {
-            Scene::ClaimRefused => {}
+            Scene::ClaimRefused | Scene::Escalation | Scene::Timeout => {}
             Scene::Claim | Scene::ClaimRollback => {
                 let attempt = self.claimed(&agent, "claim").await;
                 agent.complete_execution(attempt, &done(), None).await.unwrap();

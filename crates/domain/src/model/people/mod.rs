@@ -7,9 +7,9 @@ mod world;
 
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
-use crate::approvals::{Answer, ApprovalKind};
-use crate::reviews::{Ballot, Case, Counted, Resolution, VoteRefusal};
-use crate::sample::{at, id};
+use crate::approvals::{Answer, ApprovalKind, ApprovalStatus, Response};
+use crate::reviews::{Ballot, Case, Counted, Ladder, Resolution, Step as Escalated, VoteRefusal};
+use crate::sample::{alone, at, id};
 use crate::tasks::Provenance;
 use world::{ALICE, AUTHOR, BOB, CAROL, LEAVE, MAX, PEOPLE, Phase, TO_AUTHOR, TO_CAROL, World, account};
 
@@ -23,6 +23,7 @@ enum Step {
     Vote { person: usize, answer: Answer },
     AskOverride(usize),
     Sign(usize),
+    TimeIsUp,
 }
 
 #[derive(Clone, Copy)]
@@ -36,6 +37,8 @@ struct Rules {
     asks_another: bool,
     /// Whether a chain that leads to the author is void.
     voids: bool,
+    /// What follows when the time of the policy is over.
+    time_is_up: fn(&Case, &Ladder<'_>) -> Escalated,
 }
 
 const SOUND: Rules = Rules {
@@ -44,6 +47,7 @@ const SOUND: Rules = Rules {
     sees_who_left: true,
     asks_another: true,
     voids: true,
+    time_is_up: |case, ladder| case.time_is_up(0, ladder, at(10)),
 };
 
 impl Model for Rules {
@@ -82,6 +86,7 @@ impl Model for Rules {
         steps.push(Step::Vote { person: BOB, answer: Answer::Reject });
         steps.extend([AUTHOR, CAROL].map(Step::AskOverride));
         steps.extend([AUTHOR, CAROL, MAX].map(Step::Sign));
+        steps.push(Step::TimeIsUp);
     }
 
     fn next_state(&self, world: &World, step: Step) -> Option<World> {
@@ -99,6 +104,7 @@ impl Model for Rules {
                 steps::vote(self, &mut after, (person, ApprovalKind::Override), Answer::Approve)?
             }
             Step::AskOverride(person) => steps::ask_override(self, &mut after, person)?,
+            Step::TimeIsUp => steps::time_is_up(self, &mut after)?,
         }
         (after != *world).then_some(after)
     }
@@ -115,6 +121,10 @@ impl Model for Rules {
             Property::sometimes("somebody was replaced", |_: &Rules, world: &World| {
                 world.approved_by.is_some() && world.entitled.contains(&MAX) && !world.by_override
             }),
+            Property::sometimes("the next level decided", |_: &Rules, world: &World| {
+                world.approved_by.is_some() && world.level == 1 && world.entitled.contains(&MAX)
+            }),
+            Property::sometimes("timed out", |_: &Rules, world: &World| world.timed_out),
             Property::sometimes("overridden", |_: &Rules, world: &World| world.by_override),
             Property::sometimes("rejected", |_: &Rules, world: &World| world.is_over == Some(false)),
         ]
@@ -201,5 +211,37 @@ fn an_author_who_stands_in_is_found_if_both_looks_fail() {
     assert_eq!(broken(Rules { voids: false, ..SOUND }), [] as [&str; 0]);
     assert_eq!(broken(Rules { vote: blind, ..SOUND }), [] as [&str; 0]);
     let found = broken(Rules { voids: false, vote: blind, ..SOUND });
+    assert!(found.contains(&PROMISES[0]), "{found:?}");
+}
+
+/// Whoever let their time run out answers no more: others are asked instead.
+#[test]
+fn a_request_that_ran_out_and_is_answered_is_found() {
+    let vote = |case: &Case, ballot: &Ballot| {
+        let mut generous = case.clone();
+        for seat in &mut generous.seats {
+            if seat.approval.status == ApprovalStatus::Expired {
+                seat.approval.status = ApprovalStatus::Pending;
+            }
+        }
+        generous.vote(ballot, at(10))
+    };
+    assert_eq!(broken(Rules { vote, ..SOUND }), [PROMISES[1]]);
+}
+
+/// Time alone must not agree for anybody.
+#[test]
+fn a_yes_that_is_counted_for_silence_is_found() {
+    let time_is_up = |case: &Case, ladder: &Ladder<'_>| {
+        let mut step = case.time_is_up(0, ladder, at(10));
+        for changed in step.changed.iter_mut().filter(|changed| changed.status == ApprovalStatus::Expired) {
+            let by = changed.reviewer_id;
+            let response =
+                Response { action: Answer::Approve, reason: None, by, behind: alone(by), at: at(10) };
+            *changed = changed.answered(response);
+        }
+        step
+    };
+    let found = broken(Rules { time_is_up, ..SOUND });
     assert!(found.contains(&PROMISES[0]), "{found:?}");
 }

@@ -1,6 +1,7 @@
 //! The steps: each by the rules, with what the promises will be asked of noted beside them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::Rules;
 use super::world::{AUTHOR, CAROL, MAX, PEOPLE, World, account, line, matter, person, provenance};
@@ -8,8 +9,10 @@ use crate::Id;
 use crate::accounts::Account;
 use crate::approvals::{Answer, ApprovalKind, ApprovalStatus};
 use crate::delegations::{Chain, Link, Route, may_stand_in};
-use crate::policies::Candidate;
-use crate::reviews::{Ballot, Case, Moved, Request, Resolution, Seat, Signing, panel, routed};
+use crate::policies::{Candidate, OnTimeout};
+use crate::reviews::{
+    Ballot, Case, Ladder, Moved, Outcome, Request, Resolution, Seat, Signing, panel, routed,
+};
 use crate::sample::{alone, at, id};
 use crate::tasks::{Behind, Provenance};
 
@@ -25,7 +28,7 @@ pub(super) fn submit(rules: &Rules, world: &mut World) {
         .into_iter()
         .map(|placed| {
             let (reviewer, serves) = (placed.reviewer, placed.serves);
-            let request = Request { id: id(1), reviewer, serves, joined: false, due_at: at(1000) };
+            let request = Request { id: id(1), reviewer, serves, joined: false, due_at: None };
             let mut request = review.request(&task, request, at(2));
             if let Some(chain) = &placed.passed_on {
                 request = request.passed_on(chain, at(3));
@@ -46,6 +49,7 @@ pub(super) fn move_open(rules: &Rules, world: &mut World, who: usize) -> Option<
     let is_answered =
         |seat: &Seat| matches!(seat.approval.status, ApprovalStatus::Approved | ApprovalStatus::Rejected);
     if is_answered(origin)
+        || origin.approval.status == ApprovalStatus::Expired
         || holder.is_some_and(|holder| is_answered(holder) && holder.counts_for.contains(&0))
     {
         return None;
@@ -87,9 +91,50 @@ pub(super) fn apply(world: &mut World, case: &Case, moved: &Moved) {
             Vec::new(),
             false,
             None,
+            false,
         ));
         world.requests.sort_by_key(|line| (line.0, line.1.as_str()));
     }
+}
+
+/// The time of the policy is over: Max is asked, then nobody is left.
+pub(super) fn time_is_up(rules: &Rules, world: &mut World) -> Option<()> {
+    if world.requests.is_empty() {
+        return None;
+    }
+    let case = world.case(rules);
+    let silent: Vec<usize> = (0..PEOPLE).filter(|who| !world.has_answered(*who)).collect();
+    world.ran_out.extend(silent);
+    let levels = vec![vec![world.candidate(rules, MAX)]];
+    let ladder = Ladder { levels: &levels, on_timeout: OnTimeout::Deny, wait: Duration::from_micros(1) };
+    let step = (rules.time_is_up)(&case, &ladder);
+    let mut after = case.clone();
+    for changed in &step.changed {
+        if let Some(seat) = after.seats.iter_mut().find(|seat| seat.approval.id == changed.id) {
+            seat.approval = changed.clone();
+        }
+    }
+    world.keep(&after);
+    for asked in &step.asked {
+        let request =
+            Request { id: id(1), reviewer: *asked, serves: Vec::new(), joined: false, due_at: None };
+        let request = case.review.request(&case.task, request, at(10)).named_at(0, 1);
+        world.requests.push(line(&request));
+    }
+    world.requests.sort_by_key(|line| (line.0, line.1.as_str()));
+    world.level = step.review.clock(0).level;
+    if world.level == 1 {
+        world.ran_out.remove(&MAX);
+    }
+    match step.outcome {
+        Some(Outcome::Denied) => {
+            world.is_over = Some(false);
+            world.timed_out = true;
+        }
+        Some(Outcome::Parked) | None => return None,
+        Some(Outcome::Escalated) => {}
+    }
+    Some(())
 }
 
 pub(super) fn vote(

@@ -10,7 +10,7 @@ use crate::delegations::{Book, Chain, Conditions, Delegation, DelegationKind, Li
 use crate::members::HeldRole;
 use crate::organizations::MembershipLevel;
 use crate::policies::{Candidate, Matched, RejectOn};
-use crate::reviews::{Case, Hall, Request, Resolution, Review, seats};
+use crate::reviews::{Case, Hall, PolicyClock, Request, Resolution, Review, seats};
 use crate::sample::{alone, at, id, policy, review, task};
 use crate::tasks::{Provenance, Task, TaskState};
 
@@ -37,8 +37,16 @@ pub(super) enum Phase {
 }
 
 /// As little of a request as tells them apart; the rest is the same for all.
-pub(super) type Line =
-    (usize, ApprovalKind, ApprovalStatus, Option<usize>, Vec<(usize, Option<usize>)>, bool, Option<usize>);
+pub(super) type Line = (
+    usize,
+    ApprovalKind,
+    ApprovalStatus,
+    Option<usize>,
+    Vec<(usize, Option<usize>)>,
+    bool,
+    Option<usize>,
+    bool,
+);
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct World {
@@ -53,6 +61,12 @@ pub(super) struct World {
     /// How it was approved: by so many people.
     pub(super) approved_by: Option<usize>,
     pub(super) by_override: bool,
+    /// How often the time of the policy was over.
+    pub(super) level: u32,
+    /// Who let their time run out, in the words of this model.
+    pub(super) ran_out: BTreeSet<usize>,
+    /// It ended with its last time.
+    pub(super) timed_out: bool,
 }
 
 pub(super) fn account(person: usize) -> Id<Account> {
@@ -89,6 +103,9 @@ impl World {
             strangers: 0,
             approved_by: None,
             by_override: false,
+            level: 0,
+            ran_out: BTreeSet::new(),
+            timed_out: false,
         }
     }
 
@@ -135,6 +152,7 @@ impl World {
     pub(super) fn review(&self) -> (Task, Review) {
         let mut task = task(account(AUTHOR));
         let mut review = review(&task, policies());
+        review.clocks = vec![PolicyClock { level: self.level, raise_at: None, due_at: Some(at(10)) }];
         if self.is_over.is_some() {
             task.state = TaskState::Rejected;
             review.resolution = Some(Resolution::Rejected);
@@ -165,10 +183,25 @@ impl World {
         self.requests = case.seats.iter().map(|seat| line(&seat.approval)).collect();
     }
 
+    /// In this model's own words: whether somebody has said something for themselves, or whoever decides in their place.
+    pub(super) fn has_answered(&self, who: usize) -> bool {
+        let is_said = |line: &Line| {
+            line.1 == ApprovalKind::Review
+                && matches!(line.2, ApprovalStatus::Approved | ApprovalStatus::Rejected)
+        };
+        let of = |who: usize| self.requests.iter().filter(move |line| line.0 == who);
+        of(who).any(is_said) || of(who).filter_map(|line| line.3).any(|to| of(to).any(is_said))
+    }
+
     /// In this model's own words: who decides on what Alice and Bob were asked.
     pub(super) fn may_decide(&self, who: usize) -> bool {
         let is_own = |line: &&Line| {
-            line.0 == who && line.2 != ApprovalStatus::Delegated && [ALICE, BOB].contains(&who)
+            let is_meant = [ALICE, BOB].contains(&who) || (who == MAX && self.level == 1);
+            line.0 == who
+                && line.1 == ApprovalKind::Review
+                && line.2 != ApprovalStatus::Delegated
+                && is_meant
+                && !self.ran_out.contains(&who)
         };
         let stands_in = |line: &&Line| {
             let by = line.4.last().and_then(|(_, by)| *by);
@@ -181,13 +214,16 @@ impl World {
 }
 
 pub(super) fn restored(task: &Task, review: &Review, line: &Line) -> Approval {
-    let (who, kind, status, to, links, reassigned, signed_by) = line.clone();
-    let serves =
-        if [ALICE, BOB].contains(&who) && kind == ApprovalKind::Review { vec![0] } else { Vec::new() };
+    let (who, kind, status, to, links, reassigned, signed_by, is_escalated) = line.clone();
+    let is_asked = ([ALICE, BOB].contains(&who) || is_escalated) && kind == ApprovalKind::Review;
+    let serves = if is_asked { vec![0] } else { Vec::new() };
     let number = who as u128 + if kind == ApprovalKind::Override { 100 } else { 1 };
-    let request = Request { id: id(number), reviewer: account(who), serves, joined: false, due_at: at(1000) };
+    let request = Request { id: id(number), reviewer: account(who), serves, joined: false, due_at: None };
     let mut approval = review.request(task, request, at(2));
     approval.kind = kind;
+    if is_escalated {
+        approval = approval.named_at(0, 1);
+    }
     if let Some(to) = to {
         let link = |(from, by): (usize, Option<usize>)| Link {
             from: account(from),
@@ -223,5 +259,6 @@ pub(super) fn line(approval: &Approval) -> Line {
         links.collect(),
         approval.routing.reassigned,
         approval.routing.asked_by.first().map(|asker| person(*asker)),
+        !approval.routing.escalated.is_empty(),
     )
 }

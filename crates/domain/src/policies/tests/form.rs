@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::policies::hours::Window;
 
 const DAY: u32 = 86_400;
 
@@ -122,6 +123,29 @@ fn the_default_policy_asks_somebody_about_everything() {
     assert!(pointers(&default, &stricter).is_empty());
 }
 
+fn hours(zone: &str, days: &[&str], from: &str, to: &str) -> Hours {
+    let days = days.iter().map(|day| day.parse().unwrap()).collect();
+    let window = Window { days, from: from.parse().unwrap(), to: to.parse().unwrap() };
+    Hours { time_zone: zone.into(), windows: vec![window] }
+}
+
+#[test]
+fn hours_that_mean_no_time_are_refused() {
+    let said = |hours: Hours| PolicyChange { hours: Some(Some(hours)), ..change() };
+    for (wrong, pointer) in [
+        (hours("../etc", &["mon"], "09:00", "17:00"), "/hours/time_zone"),
+        (hours("UTC", &[], "09:00", "17:00"), "/hours/windows/0/days"),
+        (hours("UTC", &["mon", "mon"], "09:00", "17:00"), "/hours/windows/0/days/1"),
+        (hours("UTC", &["mon"], "09:00", "09:00"), "/hours/windows/0/to"),
+        (Hours { time_zone: "UTC".into(), windows: Vec::new() }, "/hours/windows"),
+    ] {
+        assert_eq!(pointers(&policy(1, "p"), &said(wrong)), [pointer]);
+    }
+    assert!(pointers(&policy(1, "p"), &said(hours("UTC", &["fri"], "22:00", "06:00"))).is_empty());
+    let day = said(hours("UTC", &["mon"], "09:00", "17:00"));
+    assert_eq!(pointers(&default_policy(), &day), ["/hours"], "the default policy always stands in");
+}
+
 /// Everything that can be said, each different from what is said when nothing is.
 fn everything() -> PolicyRules {
     PolicyRules {
@@ -129,6 +153,7 @@ fn everything() -> PolicyRules {
         resource_patterns: words(&["database:*"]),
         risk_threshold: 40,
         when: Some("risk.score > 1".into()),
+        hours: Some(hours("Europe/Berlin", &["mon"], "09:00", "17:00")),
         quorum: Quorum {
             min_approvers: 2,
             required_roles: words(&["dba"]),
@@ -160,7 +185,9 @@ fn stored_and_read_it_says_the_same() {
         broken[member] = Value::Bool(true);
         assert_eq!(PolicyRules::from_value(&broken), Err(NotRules), "{member}");
         broken.as_object_mut().unwrap().remove(member);
-        assert_eq!(PolicyRules::from_value(&broken), Err(NotRules), "{member}");
+        // Versions from before there were hours are read.
+        let is_old = member == "hours";
+        assert_eq!(PolicyRules::from_value(&broken).is_ok(), is_old, "{member}");
     }
     let matched = Matched {
         policy_id: policy(1, "p").id,

@@ -2,7 +2,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Timestamp;
 use crate::accounts::AccessLevel;
+use crate::policies::hours::{LocalDay, LocalTime, Window};
 use crate::resource_catalogue::ResourceCatalogue;
 use crate::risk::{History, Risk, RiskInputs, assess};
 use crate::tasks::DeclaredRisk;
@@ -62,8 +64,16 @@ impl Asked {
             previewed_by_hub: self.by_hub,
             config: &self.config,
             author: &self.author,
+            now: (at(0), local),
         }
     }
+}
+
+/// A Monday, ten in the morning, where anybody knows.
+fn local(_: Timestamp, zone: &str) -> Option<LocalTime> {
+    let day = |weekday, day| LocalDay { weekday, date: jiff::civil::date(2026, 8, day) };
+    let time = LocalTime { today: day(0, 3), yesterday: day(6, 2), minute: 600 };
+    (zone != "Nowhere").then_some(time)
 }
 
 fn set(policies: Vec<Policy>) -> RuleSet {
@@ -338,4 +348,23 @@ fn a_risk_declared_low_buys_no_way_around_a_policy() {
     assert_eq!(reasons, ["policy strict would apply if the risk were not declared so low"]);
     let seen_by_hub = Asked { by_hub: true, ..task };
     assert!(set.auto_approval(&matched, &seen_by_hub.question(), true).is_ok(), "the hub vouches for it");
+}
+
+#[test]
+fn hours_narrow_and_in_doubt_it_applies() {
+    let hours = |zone: &str, from: &str, to: &str| {
+        let days = vec!["mon".parse().unwrap()];
+        let window = Window { days, from: from.parse().unwrap(), to: to.parse().unwrap() };
+        Some(Hours { time_zone: zone.into(), windows: vec![window] })
+    };
+    let set = set(vec![
+        with("day", |rules| rules.hours = hours("UTC", "09:00", "17:00")),
+        with("night", |rules| rules.hours = hours("UTC", "17:00", "09:00")),
+        with("somewhere", |rules| rules.hours = hours("Nowhere", "17:00", "09:00")),
+    ]);
+    let matched = set.matching(&asked().question());
+    let names: Vec<&str> = matched.iter().map(|policy| policy.name.as_str()).collect();
+    assert_eq!(names, ["day", "somewhere"]);
+    assert_eq!(matched[0].because, ["it is handed in within its hours (UTC)"]);
+    assert_eq!(matched[1].because, ["nobody knows what time it is in Nowhere, so its hours count as met"]);
 }

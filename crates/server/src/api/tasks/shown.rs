@@ -2,7 +2,7 @@
 
 use domain::canonical::read_canonical;
 use domain::policies::Matched;
-use domain::reviews::PolicyTally;
+use domain::reviews::{Escalation, PolicyTally, Review as DomainReview};
 use domain::risk::{Factor, Risk};
 use domain::tasks::{Task as DomainTask, TaskState as DomainState, TaskStatus as DomainStatus};
 use domain::{Id, Timestamp};
@@ -10,8 +10,8 @@ use hub::reviews::ReviewSeen;
 use hub::tasks::{Seen, Simulated};
 use serde_json::Value;
 use wire::{
-    BlockedBy, Review, ReviewPolicy, RiskFactor, SimulatedRequest, Simulation, Task, TaskMetadata, TaskRisk,
-    TaskState, TaskStatus,
+    BlockedBy, Review, ReviewEscalation, ReviewPolicy, RiskFactor, SimulatedRequest, Simulation, Task,
+    TaskMetadata, TaskRisk, TaskState, TaskStatus,
 };
 
 pub(super) fn domain_state(state: TaskState) -> DomainState {
@@ -125,7 +125,7 @@ pub(super) fn simulation(simulated: &Simulated) -> Simulation {
 
 fn review(seen: &ReviewSeen, shows_score: bool) -> Review {
     let ReviewSeen { review, summary } = seen;
-    let policy = |(policy, tally): (&Matched, &PolicyTally)| ReviewPolicy {
+    let policy = |(place, (policy, tally)): (usize, (&Matched, &PolicyTally))| ReviewPolicy {
         policy_id: policy.policy_id.raw(),
         version: policy.version,
         name: policy.name.clone(),
@@ -136,6 +136,8 @@ fn review(seen: &ReviewSeen, shows_score: bool) -> Review {
         required_roles: policy.quorum.required_roles.clone(),
         reviewers: policy.quorum.reviewers.iter().map(|id| id.raw()).collect(),
         reject_on: policy.quorum.reject_on.as_str().to_owned(),
+        level: review.clock(place).level,
+        due_at: review.clock(place).due_at.map(|at| at.to_string()),
     };
     Review {
         required_count: summary.required_count,
@@ -145,10 +147,23 @@ fn review(seen: &ReviewSeen, shows_score: bool) -> Review {
         quorum_reached: summary.quorum_reached,
         reachable: summary.reachable,
         missing: summary.missing.clone(),
-        policies: review.policies.iter().zip(&summary.tallies).map(policy).collect(),
+        policies: review.policies.iter().zip(&summary.tallies).enumerate().map(policy).collect(),
+        escalations: review.escalations.iter().filter_map(|one| escalation(review, one)).collect(),
         review_hash: shows_score.then(|| review.review_hash.to_string()),
         resolution: review.resolution.map(|resolution| resolution.as_str().to_owned()),
     }
+}
+
+fn escalation(review: &DomainReview, one: &Escalation) -> Option<ReviewEscalation> {
+    let policy = review.policies.get(one.place)?;
+    Some(ReviewEscalation {
+        policy_id: policy.policy_id.raw(),
+        policy: policy.name.clone(),
+        outcome: one.outcome.as_str().to_owned(),
+        level: one.level,
+        to: one.to.iter().map(|id| id.raw()).collect(),
+        at: one.at.to_string(),
+    })
 }
 
 fn metadata(seen: &Seen, task: &DomainTask) -> TaskMetadata {

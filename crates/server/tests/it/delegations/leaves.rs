@@ -18,7 +18,7 @@ async fn a_leave_moves_what_is_open_and_its_end_gives_back_what_is_not_answered(
         let ann = somebody(&hub, "ann", &["author"]).await;
         let alice = somebody(&hub, "alice", &["reviewer"]).await;
         let bob = somebody(&hub, "bob", &["reviewer"]).await;
-        asks(&hub, &[&alice], json!({})).await;
+        asks(&hub, &[&alice], json!({"timeout_seconds": 604_800})).await;
         let now = hub.hub.clock.now();
         let (from, until) = (now.plus(DAY).to_string(), now.plus(3 * DAY).to_string());
         alice.delegates(&hub, &bob, json!({"starts_at": from, "expires_at": until})).await;
