@@ -6,8 +6,10 @@
 pub mod bus;
 pub mod cache;
 pub mod crowds;
+pub mod hints;
 pub mod limits;
 pub mod locks;
+pub mod redis_server;
 pub mod stamped;
 pub mod standalone_grants;
 pub mod tail;

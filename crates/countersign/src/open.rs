@@ -11,10 +11,10 @@ use hub::ids::SystemIds;
 use hub::keys::HubKeys;
 use hub::outgoing::{ANSWER_WITHIN, Outgoing, SystemNames};
 use hub::standalone_grants::{InMemory, InRedis, RedisOptions, Settings, Store};
-use hub::{Hub, instance};
+use hub::{Hub, events, instance};
 use records::{Db, Engine, migrate};
 
-use crate::config::{ApprovalStore, Config};
+use crate::config::{ApprovalStore, Config, ConnectionUrl};
 use crate::data_dir::{DataDir, database_in, locks_in};
 
 /// Requests a minute and address before login.
@@ -55,6 +55,7 @@ pub(crate) async fn hub(config: &Config, may_migrate: bool) -> anyhow::Result<Op
         oidc: config.oidc.clone().map(Provider::new).transpose()?,
         grants: grants(config).await?,
         outgoing: Outgoing::new(config.allow_private.clone(), Arc::new(SystemNames), ANSWER_WITHIN),
+        events: events::Settings { hints: redis(config), ..events::Settings::default() },
     };
     let hub = Hub::new(records, clock, Arc::new(SystemIds), hub_config);
     if hub.records.engine() == Engine::Postgres {
@@ -73,20 +74,27 @@ async fn grants(config: &Config) -> anyhow::Result<Settings> {
         (ApprovalStore::Memory, _) => Some(Arc::new(InMemory::default())),
         (ApprovalStore::Redis, None) => bail!("REDIS_URL is not set"),
         (ApprovalStore::Redis, Some(url)) => {
-            let options =
-                RedisOptions { url: url.expose().to_owned(), key_prefix: config.redis.key_prefix.clone() };
+            let options = redis_at(config, url);
             let opened = InRedis::open(&options).await.map_err(|error| {
                 anyhow!(
                     "Redis at REDIS_URL ({url}), which APPROVAL_STORE=redis needs, cannot be used: {error}. Start it, \
-                     or correct REDIS_URL; TLS (rediss://) is not part of this release."
+                     or correct REDIS_URL."
                 )
             })?;
-            tracing::info!("[ApprovalsService] grants are kept in Redis (url={url})");
             Some(Arc::new(opened))
         }
     };
     let (default_ttl, cleanup_interval) = (config.approvals.default_ttl, config.approvals.cleanup_interval);
     Ok(Settings { apart, default_ttl, cleanup_interval })
+}
+
+/// Where Redis is, if there is one.
+fn redis(config: &Config) -> Option<RedisOptions> {
+    config.redis.url.as_ref().map(|url| redis_at(config, url))
+}
+
+fn redis_at(config: &Config, url: &ConnectionUrl) -> RedisOptions {
+    RedisOptions { url: url.expose().to_owned(), key_prefix: config.redis.key_prefix.clone() }
 }
 
 /// The records in the operator's hands, beside a hub that may be running.

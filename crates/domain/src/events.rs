@@ -114,6 +114,13 @@ impl TypeFilter {
     /// Wants everything.
     pub const EVERYTHING: Self = Self { patterns: None };
 
+    /// Wants these types.
+    #[must_use]
+    pub fn of(types: &[&str]) -> Self {
+        debug_assert!(types.iter().all(|wanted| is_event_type(wanted)), "{types:?}");
+        Self { patterns: Some(types.iter().map(|wanted| (*wanted).to_owned()).collect()) }
+    }
+
     /// Reads a comma-separated list of types and namespaces: `task:*,approval:requested`.
     ///
     /// # Errors
@@ -172,6 +179,8 @@ mod tests {
         assert!(TypeFilter::EVERYTHING.matches("audit:sealed"));
         assert_eq!(TypeFilter::default(), TypeFilter::EVERYTHING);
         assert_eq!(filter.patterns().unwrap().len(), 2);
+        let named = TypeFilter::of(&["grant:created", "grant:expired"]);
+        assert!(named.matches("grant:expired") && !named.matches("grant:consumed"));
     }
 
     #[test]

@@ -47,6 +47,7 @@ use std::time::Duration;
 use coordination::bus::Bus;
 use coordination::cache::{ExactCache, Moment};
 use coordination::crowds::Crowds;
+use coordination::hints::Hints;
 use coordination::limits::Limits;
 use coordination::stamped::StampedCache;
 use coordination::tail::Tail;
@@ -140,6 +141,8 @@ pub struct Config {
     pub grants: standalone_grants::Settings,
     /// How others' addresses are called.
     pub outgoing: Outgoing,
+    /// How events of other servers are noticed.
+    pub events: events::Settings,
 }
 
 /// What is shared in this process.
@@ -181,6 +184,8 @@ pub struct Coordination {
     pub(crate) all_followers: Crowds<()>,
     /// Who of them is asking anew whether they may; few at a time, so that others are served in between.
     pub(crate) rechecks: Semaphore,
+    /// Where other servers are told that there is something to look for.
+    pub(crate) hints: Option<Arc<Hints>>,
     /// How far the log was told.
     pub(crate) head: watch::Sender<i64>,
     /// Told when a job is to run at once.
@@ -216,6 +221,7 @@ impl Hub {
             followers: Crowds::new(FOLLOWERS_PER_ACCOUNT_MAX),
             all_followers: Crowds::new(usize::MAX),
             rechecks: Semaphore::new(RECHECKS_AT_ONCE),
+            hints: events::hints_of(&config.events, &records, &*ids),
             head: watch::Sender::new(0),
             hurry: Notify::new(),
             deliveries: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE)),

@@ -134,6 +134,7 @@ fn of_grants() -> Vec<Entry> {
         (may(C::GrantsRead), routes!(api::standalone_grants::pending)),
         (may(C::GrantsRead), routes!(api::standalone_grants::stats)),
         (may(C::GrantsRead), routes!(api::standalone_grants::health)),
+        (may(C::GrantsRead), routes!(api::standalone_grants::follow)),
         (may(C::GrantsMint), routes!(api::standalone_grants::clean)),
         (may(C::GrantsRead), routes!(api::standalone_grants::get)),
         (may(C::GrantsConsume), routes!(api::standalone_grants::acknowledge)),

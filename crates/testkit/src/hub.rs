@@ -1,5 +1,7 @@
 //! A whole hub in the test's process, over HTTP on a free loopback port, on either engine.
 
+mod twins;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -70,6 +72,8 @@ pub struct Setup {
     pub names: Arc<dyn Names>,
     /// How long whoever is called may take.
     pub called_within: Duration,
+    /// How it notices what another server over the same records appends.
+    pub events: ::hub::events::Settings,
 }
 
 impl Setup {
@@ -88,6 +92,7 @@ impl Setup {
             connections_max: 10_000,
             names: Arc::new(SystemNames),
             called_within: Duration::from_secs(30),
+            events: ::hub::events::Settings::default(),
         }
     }
 }
@@ -260,15 +265,6 @@ impl TestHub {
         }
     }
 
-    /// Another hub over the same PostgreSQL, as a second server would be. Its background work runs.
-    pub async fn twin(&self) -> Hub {
-        let url = self.database_url.as_deref().expect("only PostgreSQL can be shared");
-        let records = Db::open_postgres(url, SCHEMA).expect("a pool");
-        let twin = assemble(records, &self.setup, self.data.path(), &self.clock).await;
-        twin.start();
-        twin
-    }
-
     /// Stops it as a signal would, and waits.
     pub async fn stop(self) {
         self.hub.stop().await;
@@ -340,6 +336,7 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
             Arc::clone(&setup.names),
             setup.called_within,
         ),
+        events: setup.events.clone(),
     };
     Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }

@@ -5,6 +5,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot be set up must fail, loudly")]
 
 pub mod clock;
+pub mod detour;
 pub mod directory;
 pub mod hub;
 pub mod locks;

@@ -112,6 +112,12 @@ impl Postgres {
         self.port
     }
 
+    /// Where it keeps its files.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.server.home().path()
+    }
+
     /// Makes an empty database that no other test knows of and returns its URL.
     ///
     /// # Panics

@@ -89,8 +89,8 @@ pub use risk::{RiskFactor, TaskRisk};
 pub use settings::Settings;
 pub use standalone_grants::{
     AcknowledgeGrant, AcknowledgedGrant, CleanedGrants, ConsumeGrant, CreateGrant, CreatedGrant,
-    GrantCleanup, GrantCleanupHealth, GrantCounts, GrantHealth, GrantStats, GrantStatsQuery, GrantStatus,
-    PendingGrants, PendingGrantsQuery, StandaloneGrant,
+    GrantCleanup, GrantCleanupHealth, GrantCounts, GrantHealth, GrantNews, GrantSocketQuery, GrantStats,
+    GrantStatsQuery, GrantStatus, PendingGrants, PendingGrantsQuery, StandaloneGrant,
 };
 pub use task_comments::{Comment, CreateComment};
 pub use task_previews::AttachPreview;

@@ -150,6 +150,46 @@ pub struct GrantStatsQuery {
     pub tenant_id: String,
 }
 
+/// Whose grants a socket tells of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct GrantSocketQuery {
+    /// Your organization: its id or its slug.
+    #[garde(length(chars, min = 1, max = TENANT_CHARS_MAX))]
+    pub tenant_id: String,
+}
+
+/// What a socket tells of grants, besides its heartbeats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum GrantNews {
+    /// One was made.
+    ApprovalCreated {
+        /// Which.
+        approval_id: Uuid,
+        /// The organization it is good in.
+        tenant_id: Uuid,
+        /// What it is good for.
+        ir_hash: String,
+        /// When the token ends by itself.
+        #[schema(format = DateTime)]
+        expires_at: String,
+    },
+    /// Its token was used.
+    ApprovalConsumed {
+        /// Which.
+        approval_id: Uuid,
+        /// Who used it, in their own words.
+        consumed_by: String,
+    },
+    /// Nobody used it in time.
+    ApprovalExpired {
+        /// Which.
+        approval_id: Uuid,
+    },
+}
+
 /// Grants that can be used, newest first, and how many there are of each kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PendingGrants {

@@ -3,20 +3,17 @@
 //! A script touches one key, so that it works wherever the keys of a grant are.
 
 use std::fmt;
-use std::time::Duration;
 
 use ::redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use ::redis::{Client, Pipeline, RedisError, Script, cmd, pipe};
+use ::redis::{Client, ConnectionAddr, Pipeline, RedisError, Script, cmd, pipe};
 use domain::canonical::Sha256Hash;
 use domain::standalone_grants::{GrantCounts, GrantRefusal, GrantStatus, StandaloneGrant, StoreKind};
 use domain::{Id, Timestamp};
 
 use super::record::{digits, read, written};
 use super::{Answer, Store, StoreError, Tenant, Use};
+use crate::redis_server::{ANSWER_WITHIN, CONNECT_WITHIN, Options};
 
-/// A Redis that says nothing for so long is away.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 /// How often a lost connection is tried anew before a request is told; the next request tries again.
 const RECONNECT_TRIES: usize = 1;
 /// References looked at in one go.
@@ -47,18 +44,11 @@ if cjson.decode(text).status ~= 'pending' and ARGV[2] == 'pending' then return 0
 redis.call('SET', KEYS[1], ARGV[1], 'KEEPTTL')
 return 1";
 
-/// Where Redis is.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Its address, which may hold a password.
-    pub url: String,
-    /// What every key begins with.
-    pub key_prefix: String,
-}
-
 /// The store.
 pub struct InRedis {
     connection: ConnectionManager,
+    /// Its address, without what opens it.
+    place: String,
     keys: Keys,
     consume: Script,
     update: Script,
@@ -74,6 +64,13 @@ impl From<RedisError> for StoreError {
     fn from(error: RedisError) -> Self {
         Self(error.to_string())
     }
+}
+
+/// Where a client connects to.
+fn place(client: &Client) -> String {
+    let info = client.get_connection_info();
+    let scheme = if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) { "rediss" } else { "redis" };
+    format!("{scheme}://{}/{}", info.addr(), info.redis_settings().db())
 }
 
 /// The names of keys.
@@ -114,9 +111,11 @@ impl InRedis {
             .set_response_timeout(Some(ANSWER_WITHIN))
             .set_number_of_retries(RECONNECT_TRIES);
         let client = Client::open(options.url.as_str())?;
+        let place = place(&client);
         let connection = ConnectionManager::new_with_config(client, config).await?;
         let keys = Keys { prefix: options.key_prefix.clone() };
-        let store = Self { connection, keys, consume: Script::new(CONSUME), update: Script::new(UPDATE) };
+        let store =
+            Self { connection, place, keys, consume: Script::new(CONSUME), update: Script::new(UPDATE) };
         match store.ping().await? {
             true => Ok(store),
             false => Err(StoreError("it does not answer PING with PONG".into())),
@@ -260,6 +259,10 @@ impl InRedis {
 impl Store for InRedis {
     fn kind(&self) -> StoreKind {
         StoreKind::Redis
+    }
+
+    fn place(&self) -> Option<&str> {
+        Some(&self.place)
     }
 
     fn create<'a>(&'a self, tenant: Tenant, grant: &'a StandaloneGrant, now: Timestamp) -> Answer<'a, bool> {

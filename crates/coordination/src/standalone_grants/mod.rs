@@ -14,8 +14,9 @@ use domain::organizations::Organization;
 use domain::standalone_grants::{GrantCounts, GrantRefusal, GrantStatus, StandaloneGrant, StoreKind};
 use domain::{Id, Timestamp};
 
+pub use crate::redis_server::Options;
 pub use in_memory::InMemory;
-pub use in_redis::{InRedis, Options};
+pub use in_redis::InRedis;
 
 /// The organization whose things keep their bare names in Redis.
 const DEFAULT_SLUG: &str = "default";
@@ -62,6 +63,11 @@ pub struct Use {
 pub trait Store: Send + Sync {
     /// Which one it is.
     fn kind(&self) -> StoreKind;
+
+    /// Where it is, for the log, where that is not this process.
+    fn place(&self) -> Option<&str> {
+        None
+    }
 
     /// Keeps a new grant until it ends. False if there is one of that id.
     fn create<'a>(&'a self, tenant: Tenant, grant: &'a StandaloneGrant, now: Timestamp) -> Answer<'a, bool>;

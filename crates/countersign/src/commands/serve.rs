@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use domain::secrets::Secret;
 use hub::lifecycle::Lifecycle;
+use records::Engine;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::{FeedTimes, Options};
 use tokio::net::TcpListener;
@@ -117,10 +118,13 @@ pub(crate) fn login_link(public_url: &str, secret: &Secret) -> String {
 }
 
 fn first_line(config: &Config, hub: &hub::Hub, address: &str) -> String {
-    let coordination = match config.redis.url {
+    let coordination = match (&config.redis.url, hub.records.engine()) {
         // Said aloud, because whoever sets REDIS_URL expects more of it.
-        Some(_) => "local (REDIS_URL does not carry coordination in this release)",
-        None => "local",
+        (Some(_), Engine::Postgres) => {
+            "local (REDIS_URL tells other servers of events, and no more in this release)"
+        }
+        (Some(_), Engine::Sqlite) => "local (REDIS_URL does not carry coordination in this release)",
+        (None, _) => "local",
     };
     let grants = match config.approvals.store {
         ApprovalStore::Records => "",

@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use testkit::redis::Redis;
 use testkit::reqwest;
 
-use crate::support::{Home, Kind, Served};
+use crate::support::{Home, Kind, Served, until};
+use crate::tls::certificates;
 
 const FAILED: i32 = 1;
+const NOT_VALID: i32 = 2;
 const REFUSED: i32 = 3;
 const HASH: &str = "sha256:9f86d081884c7d65";
 
@@ -71,6 +73,8 @@ async fn each_store_keeps_what_it_promises_over_a_restart() {
         redis.ask("FLUSHALL");
         let home = Home::on(Kind::Sqlite).env("APPROVAL_STORE", store).env("REDIS_URL", &redis.url());
         let served = home.serve().await;
+        let chosen = chosen(store, redis.port());
+        served.process.err_until(&chosen, |said| said.contains(&chosen));
         let token = mint(&home, &served)["token"].as_str().unwrap().to_owned();
         let in_redis = redis.ask("KEYS ade:approval:token:*").contains("token:{");
         assert_eq!(in_redis, store == "redis");
@@ -96,6 +100,108 @@ async fn a_store_that_is_exchanged_begins_afresh() {
         assert!(std::time::Instant::now() < deadline, "{}", stats(&home, &served));
     }
     served.stop();
+}
+
+/// What the log says about the choice (TOKEN-33, CLEAN-07): where, and never with what it is opened.
+fn chosen(store: &str, port: u16) -> String {
+    let name = match store {
+        "records" => "RecordsApprovalStore".to_owned(),
+        "memory" => "InMemoryApprovalStore".to_owned(),
+        _ => format!("RedisApprovalStore (url=redis://127.0.0.1:{port}/0)"),
+    };
+    format!("[ApprovalsService] Using {name}")
+}
+
+/// A port that nobody listens on.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// TLS to Redis is verified, or there is none.
+#[tokio::test]
+async fn a_redis_behind_tls() {
+    let dir = certificates();
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    let port = free_port();
+    let redis = Redis::start_with(&[
+        "--tls-port",
+        &port.to_string(),
+        "--tls-cert-file",
+        &file("server.pem"),
+        "--tls-key-file",
+        &file("server.key"),
+        "--tls-ca-cert-file",
+        &file("ca.pem"),
+        "--tls-auth-clients",
+        "no",
+    ]);
+    let url = format!("rediss://127.0.0.1:{port}");
+    let in_redis = |url: &str| Home::on(Kind::Sqlite).env("APPROVAL_STORE", "redis").env("REDIS_URL", url);
+    let home = in_redis(&url).env("SSL_CERT_FILE", &file("ca.pem"));
+    let served = home.serve().await;
+    let said = format!("[ApprovalsService] Using RedisApprovalStore (url=rediss://127.0.0.1:{port}/0)");
+    served.process.err_until(&said, |log| log.contains(&said));
+    let token = mint(&home, &served)["token"].as_str().unwrap().to_owned();
+    assert!(redis.ask("KEYS ade:approval:token:*").contains("token:{"));
+    let (code, said) = consume(&home, &served, &token, HASH);
+    assert_eq!(code, Some(0), "{said}");
+    served.stop();
+    // Who signed it is not known; not even where somebody asks to look away; and what is not TLS is no TLS.
+    in_redis(&url).refused().assert_refused(FAILED, &["REDIS_URL", "certificate"]);
+    let insecure = in_redis(&format!("{url}/#insecure")).env("SSL_CERT_FILE", &file("ca.pem"));
+    insecure.refused().assert_refused(NOT_VALID, &["REDIS_URL"]);
+    let plain =
+        in_redis(&format!("rediss://127.0.0.1:{}", redis.port())).env("SSL_CERT_FILE", &file("ca.pem"));
+    plain.refused().assert_refused(FAILED, &["REDIS_URL"]);
+}
+
+/// METRIC-10 to METRIC-12: exactly what happened in one process, as the metrics, the log and the statistics have it.
+#[tokio::test]
+async fn operators_can_count() {
+    let redis = Redis::start();
+    let home = Home::on(Kind::Sqlite).env("APPROVAL_STORE", "redis").env("REDIS_URL", &redis.url());
+    let served = home.serve().await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let (url, key) = (served.url.clone(), served.admin_key().to_owned());
+    let metrics = async || {
+        let answer = http.get(format!("{url}/metrics")).bearer_auth(&key).send().await.unwrap();
+        answer.text().await.unwrap()
+    };
+    let value = |text: &str, name: &str| -> Option<f64> {
+        text.lines().find_map(|line| line.strip_prefix(&format!("countersign_{name} "))?.parse().ok())
+    };
+    let runs_before = value(&metrics().await, "grant_cleanup_runs_total").unwrap_or(0.0);
+    let token = mint(&home, &served)["token"].as_str().unwrap().to_owned();
+    mint(&home, &served);
+    assert_eq!(consume(&home, &served, &token, HASH).0, Some(0));
+    let short = home.as_admin(&served, &["grant", "mint", HASH, "--ttl", "1", "--json"]).done();
+    let short: Value = serde_json::from_str(&short).unwrap();
+    testkit::watch::secret(short["token"].as_str().unwrap());
+    // Redis drops it by itself.
+    let id = short["approval_id"].as_str().unwrap();
+    until("the end of its record in Redis", async || {
+        redis.ask(&format!("EXISTS ade:approval:token:{{{id}}}")).starts_with(":0")
+    })
+    .await;
+    until("the end of its time", async || stats(&home, &served)["by_status"]["expired"] == json!(1)).await;
+    let clean = http.post(format!("{url}/api/ir/approvals/cleanup")).bearer_auth(&key).json(&json!({}));
+    assert!(clean.send().await.unwrap().status().is_success());
+    let text = metrics().await;
+    for (name, expected) in [
+        ("grants_created_total", 3.0),
+        ("grants_consumed_total", 1.0),
+        ("grants_expired_total", 1.0),
+        ("grant_cleanup_cleaned_total", 1.0),
+        ("grant_store_healthy", 1.0),
+    ] {
+        assert_eq!(value(&text, name), Some(expected), "{name}");
+    }
+    assert!(value(&text, "grant_cleanup_runs_total").unwrap() > runs_before);
+    assert_eq!(stats(&home, &served)["by_status"], json!({"pending": 1, "consumed": 1, "expired": 1}));
+    let said = served.stop().err;
+    let lines = |what: &str| said.matches(&format!("[Approvals] ir.approval_{what}: approval_id=")).count();
+    assert_eq!((lines("created"), lines("consumed"), lines("expired")), (3, 1, 1), "{said}");
+    assert!(said.contains("[ApprovalCleanupWorker] Started (interval=300s)"), "{said}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::support::Home;
 const FAILED: i32 = 1;
 
 /// An authority of the test's own, and a key of this machine that it signed.
-fn certificates() -> Data {
+pub(crate) fn certificates() -> Data {
     let dir = Data::make();
     // The server runs under another account and has to get here.
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();

@@ -6,27 +6,30 @@ use std::time::Duration;
 use domain::Timestamp;
 use records::Engine;
 use records::events::{self, Numbered};
+use tokio::sync::watch;
 
 use super::follow::{self, Told};
+use super::hints;
 use crate::{Hub, HubError};
 
-/// On PostgreSQL another server may have appended: looking is the truth, hints only make it quicker.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How soon a failed look is repeated.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const BATCH_EVENTS: i64 = 1000;
 
 /// Starts following the log.
 pub fn start(hub: &Hub) {
+    hints::start(hub);
     let hub = hub.clone();
     hub.lifecycle.clone().spawn(async move {
         let mut appended = hub.records.signals().events.subscribe();
+        let mut hinted = hub.coordination.hints.as_ref().map(|hints| hints.listen());
         let mut told = None;
         while !hub.lifecycle.is_stopping() {
             let pause = match follow(&hub, &mut told).await {
                 Ok(()) => match hub.records.engine() {
                     Engine::Sqlite => Duration::MAX,
-                    Engine::Postgres => POLL_INTERVAL,
+                    // Another server may have appended: looking is the truth, hints only make it quicker.
+                    Engine::Postgres => hub.config.events.poll_every,
                 },
                 Err(error) => {
                     tracing::warn!("the event log cannot be followed: {error}");
@@ -35,11 +38,21 @@ pub fn start(hub: &Hub) {
             };
             tokio::select! {
                 _ = appended.changed() => {}
+                () = hinted_at(&mut hinted) => {}
                 () = tokio::time::sleep(pause) => {}
                 () = hub.lifecycle.stopping() => {}
             }
         }
     });
+}
+
+/// Waits until another server says that there is something.
+async fn hinted_at(hinted: &mut Option<watch::Receiver<u64>>) {
+    match hinted {
+        // Whoever tells outlives whoever listens.
+        Some(hinted) => drop(hinted.changed().await),
+        None => std::future::pending().await,
+    }
 }
 
 /// Numbers what is committed and tells whom it concerns, until there is nothing new.
@@ -111,5 +124,9 @@ async fn number(hub: &Hub, now: Timestamp) -> Result<u64, HubError> {
     if !events::any_unnumbered(&hub.records).await? {
         return Ok(0);
     }
-    Ok(hub.records.write(now, |tx, &now| Box::pin(events::number(tx, now))).await?)
+    let numbered = hub.records.write(now, |tx, &now| Box::pin(events::number(tx, now))).await?;
+    if let Some(hints) = hub.coordination.hints.as_ref().filter(|_| numbered > 0) {
+        hints.tell();
+    }
+    Ok(numbered)
 }

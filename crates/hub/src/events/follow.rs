@@ -54,6 +54,8 @@ pub struct Wanted {
     pub types: TypeFilter,
     /// How many may follow in this process.
     pub followers_max: usize,
+    /// What the caller must be allowed to do, now and as long as it follows.
+    pub needs: Capability,
 }
 
 /// Why there is no more to follow.
@@ -77,6 +79,7 @@ pub struct Follower {
     caller: Caller,
     reader: Reader,
     types: TypeFilter,
+    needs: Capability,
     after: i64,
     live: Option<broadcast::Receiver<Arc<Told>>>,
     /// Something live that was not handed over yet.
@@ -99,7 +102,7 @@ pub(super) fn is_followed(hub: &Hub) -> bool {
 
 /// Begins to follow.
 pub async fn follow(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Follower, HubError> {
-    let reader = reader(caller)?;
+    let reader = reader(caller, wanted.needs)?;
     let account = caller.credential.account.id;
     let place = hub.coordination.followers.enter(account).ok_or(HubError::TooManyWaiting)?;
     let everybody = hub.coordination.all_followers.enter_below((), wanted.followers_max);
@@ -115,6 +118,7 @@ pub async fn follow(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Follow
         caller: caller.clone(),
         reader,
         types: wanted.types,
+        needs: wanted.needs,
         after,
         live,
         held: None,
@@ -206,7 +210,7 @@ impl Follower {
         }
         // Nobody closes it.
         let _turn = self.hub.coordination.rechecks.acquire().await.ok();
-        let standing = still_may(&self.hub, &self.caller, Capability::EventsRead).await?;
+        let standing = still_may(&self.hub, &self.caller, self.needs).await?;
         self.reader.with_instance = standing.is_instance_admin();
         self.asked = Asked { epoch: moment.epoch, at: moment.now };
         Ok(())

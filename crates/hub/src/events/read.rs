@@ -35,7 +35,7 @@ pub struct Found {
 
 /// The organization's events after a number. Who waits holds no database connection.
 pub async fn read(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Found, HubError> {
-    let mut reader = reader(caller)?;
+    let mut reader = reader(caller, Capability::EventsRead)?;
     let _place = match wanted.wait.is_zero() {
         true => None,
         false => {
@@ -69,8 +69,8 @@ pub async fn read(hub: &Hub, caller: &Caller, wanted: Wanted) -> Result<Found, H
 }
 
 /// What a caller may see of the log: the one rule, for whoever waits, follows or looks once.
-pub(super) fn reader(caller: &Caller) -> Result<Reader, HubError> {
-    caller.require(Capability::EventsRead)?;
+pub(super) fn reader(caller: &Caller, needs: Capability) -> Result<Reader, HubError> {
+    caller.require(needs)?;
     Ok(Reader {
         org: caller.credential.organization.id,
         with_instance: caller.credential.standing().is_instance_admin(),

@@ -11,7 +11,8 @@ use records::{Tx, organizations, standalone_grants};
 
 use super::worker::WorkerStats;
 use super::{
-    CLEANUP_CLEANED, CLEANUP_RUNS, EXPIRED, Tenant, apart, facts, note_store, rows, store, subject, tenant,
+    CLEANUP_CLEANED, CLEANUP_RUNS, EXPIRED, TOLD_EXPIRED, Tenant, apart, facts, note_store, rows, store,
+    subject, tenant,
 };
 use crate::act::{ByItself, announce};
 use crate::{Caller, Hub, HubError};
@@ -145,7 +146,7 @@ async fn unit(
     }
     let deed = ByItself::new(tx, hub, tenant.id, now).await?;
     for grant in &ended {
-        announce(tx, &deed, "grant:expired", subject(grant), facts(grant)).await?;
+        announce(tx, &deed, TOLD_EXPIRED, subject(grant), facts(grant)).await?;
     }
     Ok(ended.iter().map(|grant| grant.id).collect())
 }

@@ -7,7 +7,9 @@ use domain::secrets::{Secret, SecretKind};
 use domain::standalone_grants::{GrantRefusal, StandaloneGrant, wrong_ir_hash, wrong_label};
 use records::{Tx, standalone_grants};
 
-use super::{CONSUMED, Use, apart, facts, label, must_be_tenant, rows, store, subject, tenant};
+use super::{
+    CONSUMED, TOLD_CONSUMED, Use, apart, facts, label, must_be_tenant, rows, store, subject, tenant,
+};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, enter, kept_answer, write_in_turn};
 use crate::{Caller, Hub, HubError};
@@ -101,8 +103,8 @@ async fn unit(tx: &mut Tx, act: &Act<Use>) -> Result<StandaloneGrant, HubError> 
     rows::used(tx, &grant, used.now).await?;
     let mut details = facts(&grant).as_object().cloned().unwrap_or_default();
     details.insert("consumed_by".into(), used.by.clone().into());
+    act.announce(tx, TOLD_CONSUMED, subject(&grant), details.clone().into()).await?;
     act.record(tx, "grant:consumed", subject(&grant), details).await?;
-    act.announce(tx, "grant:consumed", subject(&grant), facts(&grant)).await?;
     Ok(grant)
 }
 

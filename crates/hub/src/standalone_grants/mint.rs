@@ -9,7 +9,9 @@ use domain::secrets::{Secret, SecretKind};
 use domain::standalone_grants::{GrantStatus, StandaloneGrant, wrong_ir_hash, wrong_label, wrong_ttl};
 use records::Tx;
 
-use super::{CREATED, StoreError, apart, facts, label, must_be_tenant, rows, store, subject, tenant};
+use super::{
+    CREATED, StoreError, TOLD_CREATED, apart, facts, label, must_be_tenant, rows, store, subject, tenant,
+};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, enter, kept_answer, write_in_turn};
 use crate::ids::secret;
@@ -122,6 +124,6 @@ async fn unit(tx: &mut Tx, act: &Act<Minted>) -> Result<Minted, HubError> {
     details.insert("created_by".into(), grant.created_by.clone().into());
     details.insert("store".into(), grant.store.as_str().into());
     act.record(tx, "grant:created", subject(grant), details).await?;
-    act.announce(tx, "grant:created", subject(grant), facts(grant)).await?;
+    act.announce(tx, TOLD_CREATED, subject(grant), facts(grant)).await?;
     Ok(act.input.clone())
 }

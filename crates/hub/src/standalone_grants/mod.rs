@@ -7,6 +7,7 @@
 mod acknowledge;
 mod cleanup;
 mod consume;
+mod follow;
 mod health;
 mod in_records;
 mod mint;
@@ -30,6 +31,7 @@ pub use consume::{Consumption, consume};
 pub use coordination::standalone_grants::{
     Answer, InMemory, InRedis, Options as RedisOptions, Store, StoreError, Tenant, Use,
 };
+pub use follow::follow;
 pub use health::{Health, health, note_store};
 pub use in_records::InRecords;
 pub use mint::{Minted, NewGrant, mint};
@@ -37,6 +39,14 @@ pub use read::{Listed, Stats, get, pending, stats};
 pub use worker::{WorkerHealth, WorkerStats};
 
 use crate::{Caller, Hub, HubError};
+
+/// The event of a grant that was made.
+pub const TOLD_CREATED: &str = "grant:created";
+/// The event of a token that was used.
+pub const TOLD_CONSUMED: &str = "grant:consumed";
+/// The event of a grant that nobody used in time.
+pub const TOLD_EXPIRED: &str = "grant:expired";
+const TOLD: [&str; 3] = [TOLD_CREATED, TOLD_CONSUMED, TOLD_EXPIRED];
 
 /// Grants that were made.
 pub const CREATED: &str = "countersign_grants_created_total";
@@ -89,7 +99,8 @@ pub(crate) fn start(hub: &Hub) {
         StoreKind::Memory => "InMemoryApprovalStore",
         StoreKind::Redis => "RedisApprovalStore",
     };
-    tracing::info!("[ApprovalsService] Using {store}");
+    let place = hub.coordination.grants.store.place().map(|place| format!(" (url={place})"));
+    tracing::info!("[ApprovalsService] Using {store}{}", place.unwrap_or_default());
     hub.coordination.grants.worker.start(hub.clock.now());
     let interval = hub.config.grants.cleanup_interval.as_secs();
     tracing::info!("[ApprovalCleanupWorker] Started (interval={interval}s)");

@@ -4,19 +4,23 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use domain::Timestamp;
+use domain::events::Event;
 use domain::standalone_grants::{GrantRefusal, GrantStatus as Status, StandaloneGrant as DomainGrant};
 use hub::idempotency::{Answer, Outcome};
-use hub::standalone_grants::{self, Consumption, Minted, NewGrant, WorkerHealth, WorkerStats};
+use hub::standalone_grants::{
+    self, Consumption, Minted, NewGrant, TOLD_CONSUMED, TOLD_CREATED, TOLD_EXPIRED, WorkerHealth, WorkerStats,
+};
 use wire::standalone_grants::PENDING_LIMIT_DEFAULT;
 use wire::{
     AcknowledgeGrant, AcknowledgedGrant, CleanedGrants, Code, ConsumeGrant, CreateGrant, CreatedGrant,
-    GrantCleanup, GrantCleanupHealth, GrantCounts, GrantHealth, GrantStats, GrantStatsQuery, GrantStatus,
-    PendingGrants, PendingGrantsQuery, StandaloneGrant,
+    GrantCleanup, GrantCleanupHealth, GrantCounts, GrantHealth, GrantNews, GrantSocketQuery, GrantStats,
+    GrantStatsQuery, GrantStatus, PendingGrants, PendingGrantsQuery, StandaloneGrant,
 };
 
 use super::{answer, made, respond};
 use crate::App;
 use crate::extract::{Asked, Input, NoInput, PathId, Terms, Who};
+use crate::feeds::{self, Tongue, Upgrade};
 use crate::json::Json;
 use crate::problem::Problem;
 
@@ -197,6 +201,41 @@ pub(crate) async fn clean(
 ) -> Result<Json<CleanedGrants>, Problem> {
     let stats = standalone_grants::clean(&app.hub, &caller).await?;
     Ok(Json(CleanedGrants { success: true, cleanup_worker: stats.as_ref().map(worker_shown) }))
+}
+
+/// What becomes of your organization's grants, as it happens. A text `ping` is answered with
+/// `{"type":"heartbeat","message":"pong"}`.
+#[utoipa::path(get, path = "/api/ir/approvals/ws", operation_id = "follow_grants",
+    tag = "grants", params(GrantSocketQuery),
+    responses((status = 101, description = "The socket; each message is one of these", body = GrantNews),
+              (status = 403, description = "Not your organization", body = wire::Problem),
+              (status = 426, description = "The request does not ask for a WebSocket", body = wire::Problem)))]
+pub(crate) async fn follow(
+    State(app): State<App>,
+    Who(caller): Who,
+    Asked(query): Asked<GrantSocketQuery>,
+    upgrade: Upgrade,
+) -> Result<Response<Body>, Problem> {
+    let followers_max = feeds::followers_max(&app);
+    let follower = standalone_grants::follow(&app.hub, &caller, &query.tenant_id, followers_max).await?;
+    Ok(feeds::run_socket(&app, upgrade, follower, Tongue::Grants))
+}
+
+/// An event of a grant in the words of S002.
+pub(crate) fn news(event: &Event) -> Option<GrantNews> {
+    let word = |name: &str| event.payload[name].as_str().map(str::to_owned);
+    let approval_id = event.subject_id.parse().ok()?;
+    Some(match event.event_type.as_str() {
+        TOLD_CREATED => GrantNews::ApprovalCreated {
+            approval_id,
+            tenant_id: event.org_id?.raw(),
+            ir_hash: word("ir_hash")?,
+            expires_at: word("expires_at")?,
+        },
+        TOLD_CONSUMED => GrantNews::ApprovalConsumed { approval_id, consumed_by: word("consumed_by")? },
+        TOLD_EXPIRED => GrantNews::ApprovalExpired { approval_id },
+        _ => return None,
+    })
 }
 
 /// A token that opens nothing, as a problem.

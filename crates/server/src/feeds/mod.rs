@@ -9,6 +9,7 @@ mod stream;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, ORIGIN};
 use domain::events::{Event, TypeFilter};
+use domain::permissions::Capability;
 use hub::events::follow::{End, Wanted};
 use hub::{HubError, RecordsError};
 use metrics::Gauge;
@@ -19,7 +20,7 @@ use crate::problem::Problem;
 use crate::telemetry::{FEEDS_CUT_OFF, FEEDS_OPEN};
 use crate::{App, Options};
 
-pub(crate) use socket::{Upgrade, run as run_socket};
+pub(crate) use socket::{Tongue, Upgrade, run as run_socket};
 pub(crate) use stream::open as open_stream;
 
 /// Of all connections, those who follow may have one in so many: others must get through.
@@ -64,8 +65,13 @@ impl Drop for Open {
 
 /// What somebody follows, checked.
 pub(crate) fn wanted(app: &App, since: Option<i64>, types: Option<&str>) -> Result<Wanted, Problem> {
-    let followers_max = (app.options.connections_max / CONNECTIONS_PER_FOLLOWER).max(1);
-    Ok(Wanted { since, types: filter(types)?, followers_max })
+    let needs = Capability::EventsRead;
+    Ok(Wanted { since, types: filter(types)?, followers_max: followers_max(app), needs })
+}
+
+/// How many may follow at once.
+pub(crate) fn followers_max(app: &App) -> usize {
+    (app.options.connections_max / CONNECTIONS_PER_FOLLOWER).max(1)
 }
 
 /// The types somebody wants.

@@ -12,6 +12,7 @@ use wire::events::closed;
 use wire::{Code, Pulse};
 
 use super::{Kind, Open, farewell, require_own_origin, text};
+use crate::api::standalone_grants::news;
 use crate::connection::Connection;
 use crate::problem::Problem;
 use crate::{App, FeedTimes};
@@ -50,8 +51,22 @@ fn not_a_socket(rejection: WebSocketUpgradeRejection) -> Problem {
         .with_header("connection", "upgrade")
 }
 
+/// What a socket says, and in which words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tongue {
+    /// Events as the log has them; signs of life say how far it was searched.
+    Log,
+    /// What becomes of grants, in the words of S002, and nothing that it does not name.
+    Grants,
+}
+
 /// Answers with a socket, and follows on it until it ends.
-pub(crate) fn run(app: &App, upgrade: Upgrade, follower: Follower) -> axum::response::Response {
+pub(crate) fn run(
+    app: &App,
+    upgrade: Upgrade,
+    follower: Follower,
+    tongue: Tongue,
+) -> axum::response::Response {
     let (times, lifecycle) = (app.options.feeds, app.hub.lifecycle.clone());
     let Upgrade { upgrade, connection } = upgrade;
     upgrade
@@ -64,7 +79,9 @@ pub(crate) fn run(app: &App, upgrade: Upgrade, follower: Follower) -> axum::resp
         .on_upgrade(move |socket| {
             lifecycle.socket(async move {
                 let _open = Open::count(Kind::Socket);
-                Feed { socket, follower, times, told_seq: None, heard: 0, is_awaited: false }.run().await;
+                Feed { socket, follower, tongue, times, told_seq: None, heard: 0, is_awaited: false }
+                    .run()
+                    .await;
                 drop(connection);
             })
         })
@@ -73,6 +90,7 @@ pub(crate) fn run(app: &App, upgrade: Upgrade, follower: Follower) -> axum::resp
 struct Feed {
     socket: WebSocket,
     follower: Follower,
+    tongue: Tongue,
     times: FeedTimes,
     /// The last number a sign of life has told.
     told_seq: Option<i64>,
@@ -131,13 +149,23 @@ impl Feed {
 
     async fn tell(&mut self, batch: &[std::sync::Arc<Told>]) -> Result<(), Why> {
         for told in batch {
-            self.send(Message::text(told.text(text))).await?;
+            let words = match self.tongue {
+                Tongue::Log => told.text(text).to_owned(),
+                Tongue::Grants => match news(told) {
+                    Some(news) => serde_json::to_string(&news).unwrap_or_default(),
+                    None => continue,
+                },
+            };
+            self.send(Message::text(words)).await?;
         }
         Ok(())
     }
 
     /// Says how far the log was searched, so that nothing is missed if the socket breaks before the next event.
     async fn tell_place(&mut self, message: &str) -> Result<(), Why> {
+        if self.tongue != Tongue::Log {
+            return Ok(());
+        }
         let seq = self.follower.last_seq();
         self.told_seq = Some(seq);
         self.say(&Pulse::at(message, seq)).await

@@ -97,6 +97,7 @@ async fn second_server(hub: &TestHub) -> Router {
         oidc: None,
         grants: hub::standalone_grants::Settings::default(),
         outgoing: Outgoing::new(Vec::new(), Arc::new(SystemNames), ANSWER_WITHIN),
+        events: hub::events::Settings::default(),
     };
     let (clock, ids) = (Arc::clone(&hub.hub.clock), Arc::clone(&hub.hub.ids));
     let second = Hub::new(hub.hub.records.clone(), clock, ids, config);

@@ -6,23 +6,13 @@ use testkit::redis::Redis;
 
 use super::{APPROVALS, Ground, HASH, in_redis};
 use crate::backdoor::Backdoor;
-use crate::support::{eventually, expect, refused, send_any};
+use crate::support::{expect, refused, send_any};
 
 const ENGINES: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
 
 impl Ground {
     fn redis(&mut self) -> &mut Redis {
         self.redis.as_mut().unwrap()
-    }
-
-    async fn health(&self) -> serde_json::Value {
-        expect(self.get("health"), 200).await.json()
-    }
-
-    /// Until the hub has its connection back.
-    async fn until_connected(&self) {
-        let healthy = async || (self.health().await["redis_available"] == true).then_some(());
-        eventually("the connection", healthy).await;
     }
 
     async fn key_of(&self, minted: &super::Minted) -> String {

@@ -1,11 +1,14 @@
 //! Standalone grants over HTTP, on every store and both engines.
 
+mod failover;
+mod fan_out;
 mod loss;
 mod once;
 mod path;
 mod refusals;
 mod rest;
 mod rights;
+mod socket;
 mod worker;
 
 use std::sync::Arc;
@@ -16,7 +19,7 @@ use testkit::redis::Redis;
 use testkit::reqwest::RequestBuilder;
 use testkit::{Engine, Setup, TestHub};
 
-use crate::support::expect;
+use crate::support::{eventually, expect};
 
 const APPROVALS: &str = "/api/ir/approvals";
 const HASH: &str = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -94,6 +97,16 @@ impl Ground {
 
     async fn clean(&self) -> Value {
         expect(self.hub.admin("POST", &format!("{APPROVALS}/cleanup")), 200).await.json()
+    }
+
+    async fn health(&self) -> Value {
+        expect(self.get("health"), 200).await.json()
+    }
+
+    /// Until the hub has its connection to Redis back.
+    async fn until_connected(&self) {
+        let healthy = async || (self.health().await["redis_available"] == true).then_some(());
+        eventually("the connection", healthy).await;
     }
 
     /// The events of grants, in their order.

@@ -47,7 +47,7 @@ async fn another_tenant_hash_or_token() {
             let path = format!("{APPROVALS}/{list}?tenant_id={}", ground.org);
             refused(hub.request("GET", &path).bearer_auth(&other), 403, "TENANT_MISMATCH").await;
         }
-        for nothing in [NOTHING, "nonsense", "PENDING", "ws"] {
+        for nothing in [NOTHING, "nonsense", "PENDING", "WS"] {
             refused(ground.get(nothing), 404, "NOT_FOUND").await;
         }
         // None of this has used it.
@@ -116,7 +116,7 @@ async fn what_is_not_valid_is_named() {
             let found = pointers(&problem);
             assert!(wrong.is_empty() || found == [wrong], "{body}: {found:?}");
         }
-        for query in ["pending", "stats", "pending?limit=10", "pending?tenant_id=default&limit=0"] {
+        for query in ["pending", "stats", "ws", "pending?limit=10", "pending?tenant_id=default&limit=0"] {
             refused(ground.get(query), 422, "VALIDATION_FAILED").await;
         }
         refused(ground.get("pending?tenant_id=default&limit=1001"), 422, "VALIDATION_FAILED").await;

@@ -136,6 +136,7 @@ pub(super) const PEOPLE: &[Door] = &[
     // Whose, the query says.
     door("GET", "/api/ir/approvals/pending", &[], "", [401, 403, 403, 422, 422, 422, 422, 422, 422]),
     door("GET", "/api/ir/approvals/stats", &[], "", [401, 403, 403, 422, 422, 422, 422, 422, 422]),
+    door("GET", "/api/ir/approvals/ws", &[], "", [401, 403, 403, 422, 422, 422, 422, 422, 422]),
     door("GET", "/api/ir/approvals/health", &[], "", MEMBERS),
     door("POST", "/api/ir/approvals/cleanup", &[], "{}", ADMINS),
     door("GET", "/api/ir/approvals/{approval_id}", &["$standalone"], "", MEMBERS_ONE),
