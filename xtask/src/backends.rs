@@ -1,6 +1,7 @@
-//! PostgreSQL and Redis for the tests: found, or installed from the distribution where we may.
+//! PostgreSQL, Redis and a browser for the tests: found, or installed from the distribution where we may.
 //!
-//! The tests start private servers themselves (`testkit`); all they need is the programs.
+//! The tests start private servers and browsers themselves (`testkit`); all they need is the programs. Whether pages can be
+//! used by everybody is judged by axe-core, which comes from npm's registry into the target directory and nowhere else.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -16,10 +17,18 @@ struct Backend {
     programs: &'static [&'static str],
 }
 
-const BACKENDS: [Backend; 2] = [
+const BACKENDS: [Backend; 5] = [
     Backend { package: "postgresql", programs: &["initdb", "postgres", "psql"] },
     Backend { package: "redis-server", programs: &["redis-server"] },
+    Backend { package: "chromium", programs: &["chromium"] },
+    Backend { package: "chromium-driver", programs: &["chromedriver"] },
+    Backend { package: "npm", programs: &["npm"] },
 ];
+
+/// What judges pages, and where tests look for it in the target directory. The registry's own sum of the package is checked
+/// by npm.
+const AXE: &str = "axe-core@4.11.0";
+const AXE_DIRECTORY: &str = "axe-core-4.11.0";
 
 /// What locks are measured against, beside those. Without them that table has gaps.
 const PEERS: [Backend; 3] = [
@@ -35,7 +44,7 @@ const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 pub(crate) fn ensure() -> Result<()> {
     let missing = missing(&BACKENDS, &directories());
     if missing.is_empty() {
-        eprintln!("found PostgreSQL's server programs and redis-server");
+        eprintln!("found PostgreSQL's server programs, redis-server, Chromium and ChromeDriver");
         return Ok(());
     }
     let has_apt = succeeds(Command::new("apt-get").arg("--version"));
@@ -44,6 +53,18 @@ pub(crate) fn ensure() -> Result<()> {
     let still_missing = self::missing(&BACKENDS, &directories());
     ensure!(still_missing.is_empty(), "installed, but still not found: {}", still_missing.join(" "));
     Ok(())
+}
+
+/// Fetches what judges pages, once for each version of it.
+pub(crate) fn fetch_axe(target: &Path) -> Result<()> {
+    let directory = target.join(AXE_DIRECTORY);
+    if directory.join("package/axe.min.js").is_file() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&directory)?;
+    run(Command::new("npm").args(["pack", "--silent", AXE, "--pack-destination"]).arg(&directory))?;
+    let archive = directory.join(format!("{AXE_DIRECTORY}.tgz"));
+    run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(&directory))
 }
 
 /// Installs what locks are measured against, where we may. What cannot be had is missing in the table, so it is no
@@ -131,7 +152,7 @@ fn advice(packages: &[&str], has_apt: bool) -> String {
     }
     let programs: Vec<&str> = BACKENDS.iter().flat_map(|backend| backend.programs).copied().collect();
     format!(
-        "the tests need PostgreSQL's server and Redis; missing: {packages}. Install them with this system's \
+        "the tests need PostgreSQL's server, Redis and a browser; missing: {packages}. Install them with this system's \
          package manager so that {} are found on PATH, then type:\n\n    cargo xtask test\n",
         programs.join(", ")
     )
@@ -143,8 +164,9 @@ mod tests {
 
     #[test]
     fn a_package_is_missing_unless_one_directory_holds_all_its_programs() {
-        assert_eq!(missing(&BACKENDS, &[]), ["postgresql", "redis-server"]);
-        assert_eq!(missing(&BACKENDS, &[PathBuf::from("/nowhere")]), ["postgresql", "redis-server"]);
+        let all = ["postgresql", "redis-server", "chromium", "chromium-driver", "npm"];
+        assert_eq!(missing(&BACKENDS, &[]), all);
+        assert_eq!(missing(&BACKENDS, &[PathBuf::from("/nowhere")]), all);
         let both = [Backend { package: "x", programs: &["/proc/self/stat", "/proc/self/status"] }];
         assert_eq!(missing(&both, &[PathBuf::from("/nowhere")]), [""; 0], "a whole path is where it says");
     }

@@ -1,6 +1,6 @@
 //! The project's own chores: `cargo xtask test`, `ci`, `tidy`, `soak`, `bench`.
 //!
-//! * `backends` finds PostgreSQL and Redis for the tests, and installs them where it may.
+//! * `backends` finds PostgreSQL, Redis and a browser for the tests, and installs them where it may.
 //! * `run` starts other programs and says how long they took.
 //! * `watched` runs the tests and looks for secrets in everything they show; `leaks` is how a secret is found.
 //! * `tidy` holds the rules about the tree that no compiler checks; `tidy/arrows` is which crate may depend
@@ -99,7 +99,8 @@ fn root() -> Result<PathBuf> {
 }
 
 fn test(arguments: &[String], scale: &str) -> Result<()> {
-    step("what the tests need", backends::ensure)?;
+    let target = target_directory()?;
+    step("what the tests need", || backends::ensure().and_then(|()| backends::fetch_axe(&target)))?;
     let (ours, harness) = match arguments.iter().position(|word| word == "--") {
         Some(dashes) => (&arguments[..dashes], &arguments[dashes + 1..]),
         None => (arguments, &[][..]),
@@ -114,7 +115,6 @@ fn test(arguments: &[String], scale: &str) -> Result<()> {
         command.env("CARGO_TERM_COLOR", "always");
     }
     command.args(ours).args(["--", "--show-output"]).args(harness);
-    let target = target_directory()?;
     step(&format!("tests, counts times {scale}"), || {
         watched::run(&mut command, &mut std::io::stdout(), &target, arguments.is_empty())
     })

@@ -90,20 +90,62 @@ pub fn warnings(text: &str) -> Vec<Warning> {
     found
 }
 
-/// Text that stands by itself, such as a comment: with line breaks, everything else that is hidden as an escape, and
-/// backslashes doubled so that nobody can write what looks like one.
+/// A part of a text, as it is shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// What a reader sees as it is, with backslashes doubled so that nobody can write what looks like an escape.
+    Seen(String),
+    /// One character that a reader would not see, as an escape.
+    Hidden {
+        /// Such as `\u202e`.
+        escape: String,
+        /// What it is: `U+202E, changes the direction of text`.
+        about: String,
+    },
+}
+
+/// Text that stands by itself, such as a comment or a title, in parts. Line breaks are seen.
+#[must_use]
+pub fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut seen = String::new();
+    for character in text.chars() {
+        if character == '\n' || !(character.is_control() || is_hidden(character)) {
+            seen.push_str(if character == '\\' { "\\" } else { "" });
+            seen.push(character);
+            continue;
+        }
+        if !seen.is_empty() {
+            pieces.push(Piece::Seen(std::mem::take(&mut seen)));
+        }
+        let mut escaped = String::new();
+        escape(&mut escaped, character);
+        let about = format!("U+{:04X}, {}", u32::from(character), what_it_is(character));
+        pieces.push(Piece::Hidden { escape: escaped, about });
+    }
+    if !seen.is_empty() {
+        pieces.push(Piece::Seen(seen));
+    }
+    pieces
+}
+
+fn what_it_is(character: char) -> &'static str {
+    match character {
+        _ if is_bidirectional(character) => "changes the direction of text",
+        _ if character.is_control() => "a control character",
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => "an unusual space",
+        _ => "cannot be seen",
+    }
+}
+
+/// The same as one text.
 #[must_use]
 pub fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' => shown.push('\n'),
-            '\\' => shown.push_str("\\\\"),
-            _ if character.is_control() || is_hidden(character) => escape(&mut shown, character),
-            _ => shown.push(character),
-        }
-    }
-    shown
+    let parts = pieces(text).into_iter().map(|piece| match piece {
+        Piece::Seen(text) => text,
+        Piece::Hidden { escape, .. } => escape,
+    });
+    parts.collect()
 }
 
 /// The same JSON with everything that is hidden as an escape: programs read what they did before, and people see it.
@@ -293,6 +335,24 @@ mod tests {
     #[test]
     fn a_comment_keeps_its_lines_and_cannot_fake_an_escape() {
         assert_eq!(plain("one\ntwo\u{202e}\\u202e\u{7f}\r"), "one\ntwo\\u202e\\\\u202e\\u007f\\u000d");
+    }
+
+    #[test]
+    fn what_is_hidden_is_a_piece_of_its_own_and_says_what_it_is() {
+        let hidden = |escape: &str, about: &str| Piece::Hidden { escape: escape.into(), about: about.into() };
+        let seen = |text: &str| Piece::Seen(text.into());
+        assert_eq!(
+            pieces("a\\u{202e}\n\u{202e}b\u{7f}\u{a0}\u{200b}"),
+            [
+                seen("a\\\\u{202e}\n"),
+                hidden("\\u202e", "U+202E, changes the direction of text"),
+                seen("b"),
+                hidden("\\u007f", "U+007F, a control character"),
+                hidden("\\u00a0", "U+00A0, an unusual space"),
+                hidden("\\u200b", "U+200B, cannot be seen"),
+            ]
+        );
+        assert_eq!(pieces(""), []);
     }
 
     proptest! {

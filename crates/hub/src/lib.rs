@@ -15,6 +15,7 @@ pub mod blobs;
 pub mod caller;
 pub mod clock;
 pub mod delegations;
+pub mod desk;
 pub mod error;
 pub mod etag;
 pub mod events;
@@ -67,14 +68,15 @@ pub use caller::{Caller, Origin};
 pub use error::{Failed, HubError};
 // The server names these in its one match of errors; it does not depend on the records.
 pub use records::Error as RecordsError;
+pub use records::accounts::Called;
 pub use records::agents::Filter as AgentFilter;
-pub use records::approvals::{Filter as ApprovalFilter, Order as ApprovalOrder};
+pub use records::approvals::{Day as AnsweredDay, Filter as ApprovalFilter, Order as ApprovalOrder};
 pub use records::audit::checks::AuditCheck;
 pub use records::audit::rows::Filter as AuditFilter;
 pub use records::directory::{After as MemberPlace, Wanted as WantedMembers};
 pub use records::organizations::Filter as OrganizationFilter;
 pub use records::task_revisions::Listed as ListedRevision;
-pub use records::tasks::Filter as TaskFilter;
+pub use records::tasks::{Filter as TaskFilter, Which as WhichTasks};
 pub use records::webhooks::After as WebhookPlace;
 
 use clock::Clock;

@@ -2,6 +2,8 @@
 
 use domain::Id;
 use domain::accounts::{AccessLevel, Account, AccountStatus};
+use domain::organizations::Organization;
+use serde_json::json;
 
 use crate::{Result, Tx, args, directory, members, row, statement, text_column};
 
@@ -49,6 +51,31 @@ statement!(
                            created_at, updated_at FROM accounts WHERE access_level = 'admin' \
                            AND status = 'active' ORDER BY id", lock "FOR UPDATE"
 );
+
+/// What somebody is called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Called {
+    /// Who.
+    pub id: Id<Account>,
+    /// What people call them.
+    pub name: String,
+    /// Whether it is an agent of the organization.
+    pub is_agent: bool,
+}
+row!(Called { id, name, is_agent });
+statement!(
+    CALLED: Called =
+        lite "SELECT c.id, c.display_name AS name, EXISTS (SELECT 1 FROM agents a WHERE a.org_id = $1 AND a.id = c.id) \
+              AS is_agent FROM accounts c WHERE c.id IN (SELECT value FROM json_each($2))",
+        pg "SELECT c.id, c.display_name AS name, EXISTS (SELECT 1 FROM agents a WHERE a.org_id = $1 AND a.id = c.id) \
+            AS is_agent FROM accounts c WHERE c.id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"
+);
+
+/// What these are called, as the organization sees them; in any order.
+pub async fn called(tx: &mut Tx, org: Id<Organization>, ids: &[Id<Account>]) -> Result<Vec<Called>> {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    tx.all(&CALLED, args![org, &json!(ids)]).await
+}
 
 /// Adds an account.
 pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {

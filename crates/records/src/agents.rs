@@ -149,6 +149,20 @@ pub async fn insert(tx: &mut Tx, agent: &Agent) -> Result<()> {
     .await
 }
 
+struct Count {
+    count: i64,
+}
+row!(Count { count });
+statement!(
+    COUNT: Count = "SELECT count(*) AS count FROM (SELECT 1 FROM agents WHERE org_id = $1 \
+                    AND deactivated_at IS NULL LIMIT $2) AS counted"
+);
+
+/// How many agents the organization has, counted no further than this.
+pub async fn count(tx: &mut Tx, org: Id<Organization>, most: i64) -> Result<i64> {
+    Ok(tx.one(&COUNT, args![org, most]).await?.count)
+}
+
 /// Agents of the organization, newest first.
 pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<Agent>> {
     let mut search = LIST.with(args![org]);

@@ -18,7 +18,7 @@ use crate::value::Value;
 use crate::{Result, Tx, args, row, statement, text_column};
 
 pub use passed_on::{passed_on, requeue, route};
-pub use stats::{Answered, answered_since, count_pending};
+pub use stats::{Answered, Day, answered_by_day, answered_since, count_pending};
 
 text_column!(ApprovalKind, ApprovalStatus, Answer, Priority);
 

@@ -15,6 +15,8 @@ use wire::Code;
 use crate::problem::Problem;
 use crate::{App, Options};
 
+/// A year.
+const THEME_LASTS: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What a browser keeps for the hub. With the prefix `__Host-` it takes the cookie only over TLS, for this host alone, for
@@ -25,6 +27,35 @@ pub(crate) enum Cookie {
     Login,
     /// That this browser is the one that was sent to the provider of logins.
     Flow,
+    /// How pages look in it.
+    Theme,
+}
+
+/// How pages look, where the person has decided and not the system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Theme {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Theme {
+    /// As the cookie and the page have it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+impl std::str::FromStr for Theme {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [Self::Light, Self::Dark].into_iter().find(|theme| theme.as_str() == text).ok_or(())
+    }
 }
 
 impl Cookie {
@@ -34,6 +65,7 @@ impl Cookie {
             (Self::Login, false) => "cs",
             (Self::Flow, true) => "__Host-cs-oidc",
             (Self::Flow, false) => "cs-oidc",
+            (Self::Theme, _) => "theme",
         }
     }
 
@@ -41,6 +73,7 @@ impl Cookie {
         match self {
             Self::Login => LOGIN_LASTS,
             Self::Flow => FLOW_LASTS,
+            Self::Theme => THEME_LASTS,
         }
     }
 

@@ -146,7 +146,7 @@ impl TestHub {
         let admin_key = std::fs::read_to_string(handed.key_file).expect("the admin's key").trim().to_owned();
         ::hub::locks::open(&hub, &data.path().join("locks"), LOCK_LOG_BYTES).await.expect("locks");
         hub.start();
-        let address = serve(&hub, &setup).await;
+        let address = serve(&hub, &setup, "127.0.0.1:0").await;
         // Without a provider even a client for http:// cannot be built; a second call changes nothing.
         drop(rustls::crypto::ring::default_provider().install_default());
         let http = reqwest::Client::builder()
@@ -265,6 +265,16 @@ impl TestHub {
         }
     }
 
+    /// Stops it as a signal would and starts it again, on the same data and at the same address.
+    pub async fn restart(&mut self) {
+        self.hub.stop().await;
+        let records = migrated(self.database_url.as_deref(), self.data.path(), &*self.clock).await;
+        self.hub = assemble(records, &self.setup, self.data.path(), &self.clock).await;
+        ::hub::locks::open(&self.hub, &self.data.path().join("locks"), LOCK_LOG_BYTES).await.expect("locks");
+        self.hub.start();
+        serve(&self.hub, &self.setup, &self.address.to_string()).await;
+    }
+
     /// Stops it as a signal would, and waits.
     pub async fn stop(self) {
         self.hub.stop().await;
@@ -341,14 +351,13 @@ async fn assemble(records: Db, setup: &Setup, data: &Path, clock: &Arc<TestClock
     Hub::new(records, Arc::clone(clock) as Arc<dyn Clock>, Arc::new(SystemIds), config)
 }
 
-async fn serve(hub: &Hub, setup: &Setup) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+async fn serve(hub: &Hub, setup: &Setup, listen: &str) -> SocketAddr {
+    let listener = TcpListener::bind(listen).await.expect("a free port");
     let address = listener.local_addr().expect("its address");
     hub.config.outgoing.listens_on(address);
-    let connections_max = setup.connections_max;
+    let (serving, connections_max) = (hub.clone(), setup.connections_max);
     let options = Options { feeds: setup.feeds, connections_max, ..Options::local(address) };
     let router = watched(server::router(hub.clone(), options));
-    let serving = hub.clone();
     hub.lifecycle.spawn_connection(async move {
         server::listen::serve(listener, router, &serving, connections_max).await;
     });

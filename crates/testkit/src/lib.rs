@@ -4,6 +4,7 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot be set up must fail, loudly")]
 
+pub mod browser;
 pub mod clock;
 pub mod detour;
 pub mod directory;

@@ -117,7 +117,8 @@ pub struct Pulse {
     /// Always `heartbeat`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `open` when it begins, `alive` from time to time, `pong` to a `ping`.
+    /// `open` when it begins, `alive` from time to time, `pong` to a `ping`; to an open page, `changed` when it is no
+    /// longer fresh.
     pub message: String,
     /// How far the log was searched: what to say as `since` if the socket breaks now.
     #[serde(skip_serializing_if = "Option::is_none", default)]

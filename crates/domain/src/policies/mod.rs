@@ -22,7 +22,7 @@ pub use eligibility::{
 pub use form::{DEFAULT_NAME, PolicyChange};
 pub use hours::Hours;
 pub use json::NotRules;
-pub use rule_set::{Author, MissingDefault, POLICIES_MAX, Question, RuleSet};
+pub use rule_set::{Author, MissingDefault, POLICIES_MAX, Question, RuleSet, Zones};
 
 /// What one rejection does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -55,6 +55,9 @@ impl Author {
     }
 }
 
+/// What time a moment is in a zone of this name; none where nobody knows the zone.
+pub type Zones = fn(Timestamp, &str) -> Option<LocalTime>;
+
 /// What policies are asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
@@ -72,8 +75,8 @@ pub struct Question<'a> {
     pub config: &'a Value,
     /// Who proposes it.
     pub author: &'a Author,
-    /// When it is asked, and what time that is in a time zone; none where nobody knows.
-    pub now: (Timestamp, fn(Timestamp, &str) -> Option<LocalTime>),
+    /// When it is asked, and what time that is elsewhere.
+    pub now: (Timestamp, Zones),
 }
 
 /// An organization whose default policy is missing: nothing can be decided there.

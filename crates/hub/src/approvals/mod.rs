@@ -3,6 +3,7 @@
 mod acknowledge;
 mod batch;
 mod delegate;
+mod inbox;
 mod join;
 mod list;
 mod reassign;
@@ -17,12 +18,13 @@ use serde_json::json;
 pub use acknowledge::acknowledge;
 pub use batch::{BATCH_MAX, Batch, batch};
 pub use delegate::{PassOn, delegate};
+pub use inbox::{Inbox, Waiting, inbox};
 pub use join::join;
 pub(crate) use list::seen_all;
 pub use list::{get, list};
 pub(crate) use reassign::{REASSIGN, reassign_job, schedule_reassign};
 pub use records::approvals::place;
-pub use stats::{Stats, stats};
+pub use stats::{Stats, by_day, stats};
 pub(crate) use vote::refused;
 pub use vote::{Vote, vote};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::accounts::Account;
 use domain::permissions::Capability;
 use domain::{Id, Timestamp};
-use records::approvals::{self, Answered};
+use records::approvals::{self, Answered, Day};
 
 use crate::{Caller, Hub, HubError};
 
@@ -56,4 +56,27 @@ pub async fn stats(hub: &Hub, caller: &Caller, reviewer: Id<Account>) -> Result<
         avg_response_time: average.and_then(|micros| u64::try_from(micros).ok()).map(Duration::from_micros),
         last_action_at: window.last_at,
     })
+}
+
+/// What these people answered since then, each day by day, in the same order. Who belongs elsewhere answered nothing
+/// here.
+pub async fn by_day(
+    hub: &Hub,
+    caller: &Caller,
+    reviewers: &[Id<Account>],
+    since: Timestamp,
+) -> Result<Vec<Vec<Day>>, HubError> {
+    caller.require(Capability::ApprovalsRead)?;
+    let input = (caller.credential.organization.id, reviewers.to_vec(), since);
+    hub.records
+        .read(input, |tx, (org, reviewers, since)| {
+            Box::pin(async move {
+                let mut days = Vec::with_capacity(reviewers.len());
+                for reviewer in reviewers {
+                    days.push(approvals::answered_by_day(tx, *org, *reviewer, *since).await?);
+                }
+                Ok(days)
+            })
+        })
+        .await
 }

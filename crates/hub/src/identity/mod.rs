@@ -14,6 +14,7 @@ pub mod invitations;
 pub mod login_links;
 pub mod login_sessions;
 pub mod members;
+pub mod names;
 pub mod oidc;
 pub mod oidc_flows;
 pub mod operator;

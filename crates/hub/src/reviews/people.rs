@@ -19,7 +19,7 @@ use crate::agents::owners;
 const HOLDERS_MAX: i64 = 1000;
 
 /// Everybody whom the policies could ask.
-pub(super) async fn candidates(
+pub(crate) async fn candidates(
     tx: &mut Tx,
     org: Id<Organization>,
     policies: &[Matched],

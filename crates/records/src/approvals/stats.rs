@@ -55,3 +55,39 @@ pub async fn answered_since(
 ) -> Result<Answered> {
     tx.one(&ANSWERED, args![org, reviewer, since]).await
 }
+
+/// What somebody answered on one day.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Day {
+    /// Days since 1 January 1970, UTC.
+    pub day: i64,
+    /// How many times yes.
+    pub approved: i64,
+    /// How many times not like this.
+    pub changes: i64,
+    /// How many times no.
+    pub rejected: i64,
+}
+row!(Day { day, approved, changes, rejected });
+statement!(
+    BY_DAY: Day = lite "SELECT responded_at / 86400000000 AS day, \
+                        count(*) FILTER (WHERE response_action = 'approve') AS approved, \
+                        count(*) FILTER (WHERE response_action = 'request_changes') AS changes, \
+                        count(*) FILTER (WHERE response_action = 'reject') AS rejected FROM approvals \
+                        WHERE org_id = $1 AND reviewer_id = $2 AND responded_at >= $3 GROUP BY 1 ORDER BY 1",
+                  pg "SELECT CAST(floor(EXTRACT(EPOCH FROM responded_at) / 86400) AS BIGINT) AS day, \
+                      count(*) FILTER (WHERE response_action = 'approve') AS approved, \
+                      count(*) FILTER (WHERE response_action = 'request_changes') AS changes, \
+                      count(*) FILTER (WHERE response_action = 'reject') AS rejected FROM approvals \
+                      WHERE org_id = $1 AND reviewer_id = $2 AND responded_at >= $3 GROUP BY 1 ORDER BY 1"
+);
+
+/// The same day by day; days without an answer are left out.
+pub async fn answered_by_day(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    reviewer: Id<Account>,
+    since: Timestamp,
+) -> Result<Vec<Day>> {
+    tx.all(&BY_DAY, args![org, reviewer, since]).await
+}

@@ -20,6 +20,8 @@ statement!(
     and [
         "t.state = ?",
         "t.status = ?",
+        OPEN,
+        "t.risk_score >= ?",
         "t.author_id = ?",
         "t.project_id = ?",
         "t.assignee = ?",
@@ -38,6 +40,8 @@ statement!(
     and [
         "t.state = ?",
         "t.status = ?",
+        OPEN,
+        "t.risk_score >= ?",
         "t.author_id = ?",
         "t.project_id = ?",
         "t.assignee = ?",
@@ -57,6 +61,8 @@ statement!(
     and [
         "t.state = ?",
         "t.status = ?",
+        OPEN,
+        "t.risk_score >= ?",
         "t.author_id = ?",
         "t.project_id = ?",
         "t.assignee = ?",
@@ -77,6 +83,10 @@ pub struct Filter {
     pub state: Option<TaskState>,
     /// Only those of this status.
     pub status: Option<TaskStatus>,
+    /// Only those that are not at their end.
+    pub open: bool,
+    /// Only those whose score is at least this.
+    pub risk_from: Option<u32>,
     /// Only those this account proposed.
     pub author: Option<Id<Account>>,
     /// Only those that touch this, by name (`type:id`).
@@ -93,6 +103,8 @@ pub struct Filter {
     pub after: Option<After>,
 }
 
+/// As the index over them says it.
+const OPEN: &str = "t.status IN ('pending', 'in-progress', 'blocked')";
 const HAS_TAG: &str = "EXISTS (SELECT 1 FROM task_tags g WHERE g.org_id = r.org_id AND g.tag = ? AND g.created_at = \
                        r.created_at AND g.task_id = r.task_id)";
 
@@ -124,6 +136,12 @@ fn narrow<'a>(statement: &Search<Task>, search: &mut Built<'a, Task>, filter: &'
     }
     if let Some(status) = filter.status {
         statement.and(search, "t.status = ?", args![status.as_str()]);
+    }
+    if filter.open {
+        statement.and(search, OPEN, &[]);
+    }
+    if let Some(score) = filter.risk_from {
+        statement.and(search, "t.risk_score >= ?", args![i64::from(score)]);
     }
     if let Some(author) = filter.author {
         statement.and(search, "t.author_id = ?", args![author]);

@@ -1,5 +1,6 @@
 //! Tasks, without the bytes of their revisions.
 
+mod counts;
 mod list;
 mod queue;
 
@@ -13,6 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::row::{Cell, Col};
 use crate::{Result, Tx, args, row, statement, text_column};
 
+pub use counts::{Which, count};
 pub use list::{After, Filter, list};
 pub use queue::{Place, queue, queued};
 
@@ -126,6 +128,10 @@ statement!(
                          AND ended_at IS NULL"
 );
 statement!(
+    COUNT_ALL_OPEN: Count = "SELECT count(*) AS count FROM (SELECT 1 FROM tasks WHERE org_id = $1 \
+                             AND ended_at IS NULL LIMIT $2) AS counted"
+);
+statement!(
     ANY_BEYOND_DRAFT: Any = "SELECT EXISTS (SELECT 1 FROM tasks WHERE NULLIF(org_id, NULL) = $1 AND project_id = $2 \
                              AND state <> 'DRAFT') AS any_row"
 );
@@ -148,6 +154,11 @@ pub async fn get_locked(tx: &mut Tx, org: Id<Organization>, id: Id<Task>) -> Res
 /// How many tasks of this author are not at their end.
 pub async fn count_open(tx: &mut Tx, task: &Task) -> Result<i64> {
     Ok(tx.one(&COUNT_OPEN, args![task.org_id, task.author_id]).await?.count)
+}
+
+/// How many tasks of the organization are not at their end, counted no further than this.
+pub async fn count_all_open(tx: &mut Tx, org: Id<Organization>, most: i64) -> Result<i64> {
+    Ok(tx.one(&COUNT_ALL_OPEN, args![org, most]).await?.count)
 }
 
 /// Whether a task of the project is more than a draft.

@@ -124,3 +124,27 @@ async fn reviews_whose_time_is_over_are_found_by_it() {
         assert!(lines[0].contains("INDEX idx_reviews_next_look_at"), "{lines:?}");
     }
 }
+
+#[tokio::test]
+async fn tasks_are_counted_along_their_index_and_no_further_than_asked() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    for (name, index) in [
+        ("IN_STATE", "USING COVERING INDEX idx_tasks_org_state (org_id=? AND state=?)"),
+        ("OF_STATUS", "USING COVERING INDEX idx_tasks_status (org_id=? AND status=?)"),
+        ("NOT_ENDED", "USING COVERING INDEX idx_tasks_status (org_id=? AND status=?)"),
+    ] {
+        let name = format!("records::tasks::counts::{name}");
+        let statement = registered().find(|statement| statement.name == name).unwrap();
+        let text = (statement.texts)().0;
+        assert!(text.contains("LIMIT"), "{text}");
+        let lines = plan(&conn, &text);
+        assert!(lines.iter().any(|line| line.contains(index)), "{name}: {lines:?}");
+    }
+    let statement = registered().find(|statement| statement.name == "records::approvals::stats::BY_DAY");
+    let lines = plan(&conn, &(statement.unwrap().texts)().0);
+    assert!(
+        lines[0].contains("idx_approvals_answers (org_id=? AND reviewer_id=? AND responded_at>?)"),
+        "{lines:?}"
+    );
+}

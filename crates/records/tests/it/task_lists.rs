@@ -5,10 +5,12 @@ use records::Engine;
 use crate::support::Ground;
 
 /// A filter as `records::tasks::list` asks, and the index that answers it.
-const FILTERS: [(&str, &str); 7] = [
+const FILTERS: [(&str, &str); 9] = [
     ("", "idx_tasks_org_created"),
     ("AND t.state = 'DRAFT'", "idx_tasks_org_state"),
     ("AND t.status = 'pending'", "idx_tasks_status"),
+    ("AND t.status IN ('pending', 'in-progress', 'blocked')", "idx_tasks_active"),
+    ("AND t.status IN ('pending', 'in-progress', 'blocked') AND t.risk_score >= 50", "idx_tasks_active"),
     ("AND t.author_id = 'x'", "idx_tasks_author_id"),
     ("AND t.project_id = 'x'", "idx_tasks_project_id"),
     ("AND t.assignee = 'x'", "idx_tasks_assignee"),

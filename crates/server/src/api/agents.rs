@@ -51,7 +51,7 @@ pub(crate) async fn list(
 }
 
 /// `key:value`; a key holds no colon.
-fn label(text: &str) -> Result<(String, String), Problem> {
+pub(crate) fn label(text: &str) -> Result<(String, String), Problem> {
     let wrong = |detail: String| Problem::field("/label", detail);
     let (key, value) = text.split_once(':').ok_or_else(|| wrong("must read key:value".to_owned()))?;
     check_label_key(key).map_err(|bad| wrong(bad.to_string()))?;

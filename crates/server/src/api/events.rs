@@ -14,7 +14,7 @@ use wire::{Event, Events, EventsQuery, SocketQuery, StreamQuery, Subject};
 use crate::App;
 use crate::connection::Connection;
 use crate::extract::{Asked, Who};
-use crate::feeds::{self, Tongue, Upgrade};
+use crate::feeds::{self, Tells, Upgrade};
 use crate::json::Json;
 use crate::problem::Problem;
 
@@ -78,7 +78,7 @@ pub(crate) async fn socket(
 ) -> Result<Response<Body>, Problem> {
     let wanted = feeds::wanted(&app, query.since, query.types.as_deref())?;
     let follower = follow(&app.hub, &caller, wanted).await?;
-    Ok(feeds::run_socket(&app, upgrade, follower, Tongue::Log))
+    Ok(feeds::run_socket(&app, upgrade, follower, Tells::Events))
 }
 
 /// An event as everybody gets it.

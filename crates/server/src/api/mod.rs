@@ -19,7 +19,7 @@ pub(crate) mod locks;
 pub(crate) mod login_sessions;
 pub(crate) mod me;
 pub(crate) mod organizations;
-mod page;
+pub(crate) mod page;
 pub(crate) mod passwords;
 pub(crate) mod policies;
 pub(crate) mod projects;

@@ -168,12 +168,11 @@ fn wanted_hours(hours: Hours) -> Result<rules::Hours, Problem> {
     let window = |(index, window): (usize, Window)| {
         let place = format!("/hours/windows/{index}");
         let time = |name: &str, text: &str| {
-            let wrong = |bad: text::BadText| Problem::field(&format!("{place}/{name}"), bad.to_string());
+            let wrong = |bad: text::BadText| Problem::field(format!("{place}/{name}"), bad.to_string());
             text.parse().map_err(wrong)
         };
         let day = |(index, day): (usize, &String)| {
-            let wrong =
-                |bad: text::BadText| Problem::field(&format!("{place}/days/{index}"), bad.to_string());
+            let wrong = |bad: text::BadText| Problem::field(format!("{place}/days/{index}"), bad.to_string());
             day.parse().map_err(wrong)
         };
         let days = window.days.iter().enumerate().map(day).collect::<Result<_, Problem>>()?;

@@ -20,7 +20,7 @@ use wire::{
 use super::{answer, made, respond};
 use crate::App;
 use crate::extract::{Asked, Input, NoInput, PathId, Terms, Who};
-use crate::feeds::{self, Tongue, Upgrade};
+use crate::feeds::{self, Tells, Upgrade};
 use crate::json::Json;
 use crate::problem::Problem;
 
@@ -218,7 +218,7 @@ pub(crate) async fn follow(
 ) -> Result<Response<Body>, Problem> {
     let followers_max = feeds::followers_max(&app);
     let follower = standalone_grants::follow(&app.hub, &caller, &query.tenant_id, followers_max).await?;
-    Ok(feeds::run_socket(&app, upgrade, follower, Tongue::Grants))
+    Ok(feeds::run_socket(&app, upgrade, follower, Tells::Grants))
 }
 
 /// An event of a grant in the words of S002.

@@ -78,6 +78,8 @@ fn filter(caller: &Caller, query: &TasksQuery) -> Result<TaskFilter, Problem> {
     Ok(TaskFilter {
         state: query.state.map(domain_state),
         status: query.status.map(domain_status),
+        open: false,
+        risk_from: None,
         author: account(caller, "/author", query.author.as_deref())?,
         resource: query.resource.clone(),
         tag: query.tag.clone(),
@@ -89,7 +91,7 @@ fn filter(caller: &Caller, query: &TasksQuery) -> Result<TaskFilter, Problem> {
 }
 
 /// An account by its id; `me` is the caller.
-pub(super) fn account(
+pub(crate) fn account(
     caller: &Caller,
     pointer: &str,
     text: Option<&str>,

@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::telemetry::{FEEDS_CUT_OFF, FEEDS_OPEN};
 use crate::{App, Options};
 
-pub(crate) use socket::{Tongue, Upgrade, run as run_socket};
+pub(crate) use socket::{Tells, Upgrade, run as run_socket};
 pub(crate) use stream::open as open_stream;
 
 /// Of all connections, those who follow may have one in so many: others must get through.

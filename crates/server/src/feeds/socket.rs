@@ -1,4 +1,4 @@
-//! Events over a WebSocket.
+//! Events over a WebSocket, or only that there are any.
 
 use std::time::Duration;
 
@@ -51,22 +51,19 @@ fn not_a_socket(rejection: WebSocketUpgradeRejection) -> Problem {
         .with_header("connection", "upgrade")
 }
 
-/// What a socket says, and in which words.
+/// What a socket tells.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tongue {
+pub(crate) enum Tells {
     /// Events as the log has them; signs of life say how far it was searched.
-    Log,
+    Events,
     /// What becomes of grants, in the words of S002, and nothing that it does not name.
     Grants,
+    /// How far the log goes now, once for all that came together.
+    Places,
 }
 
 /// Answers with a socket, and follows on it until it ends.
-pub(crate) fn run(
-    app: &App,
-    upgrade: Upgrade,
-    follower: Follower,
-    tongue: Tongue,
-) -> axum::response::Response {
+pub(crate) fn run(app: &App, upgrade: Upgrade, follower: Follower, tells: Tells) -> axum::response::Response {
     let (times, lifecycle) = (app.options.feeds, app.hub.lifecycle.clone());
     let Upgrade { upgrade, connection } = upgrade;
     upgrade
@@ -79,7 +76,7 @@ pub(crate) fn run(
         .on_upgrade(move |socket| {
             lifecycle.socket(async move {
                 let _open = Open::count(Kind::Socket);
-                Feed { socket, follower, tongue, times, told_seq: None, heard: 0, is_awaited: false }
+                Feed { socket, follower, tells, times, told_seq: None, heard: 0, is_awaited: false }
                     .run()
                     .await;
                 drop(connection);
@@ -90,7 +87,7 @@ pub(crate) fn run(
 struct Feed {
     socket: WebSocket,
     follower: Follower,
-    tongue: Tongue,
+    tells: Tells,
     times: FeedTimes,
     /// The last number a sign of life has told.
     told_seq: Option<i64>,
@@ -148,22 +145,25 @@ impl Feed {
     }
 
     async fn tell(&mut self, batch: &[std::sync::Arc<Told>]) -> Result<(), Why> {
-        for told in batch {
-            let words = match self.tongue {
-                Tongue::Log => told.text(text).to_owned(),
-                Tongue::Grants => match news(told) {
-                    Some(news) => serde_json::to_string(&news).unwrap_or_default(),
-                    None => continue,
-                },
-            };
-            self.send(Message::text(words)).await?;
+        match self.tells {
+            Tells::Places => self.tell_place("changed").await?,
+            Tells::Events => {
+                for told in batch {
+                    self.send(Message::text(told.text(text))).await?;
+                }
+            }
+            Tells::Grants => {
+                for news in batch.iter().filter_map(|told| news(told)) {
+                    self.send(Message::text(serde_json::to_string(&news).unwrap_or_default())).await?;
+                }
+            }
         }
         Ok(())
     }
 
     /// Says how far the log was searched, so that nothing is missed if the socket breaks before the next event.
     async fn tell_place(&mut self, message: &str) -> Result<(), Why> {
-        if self.tongue != Tongue::Log {
+        if self.tells == Tells::Grants {
             return Ok(());
         }
         let seq = self.follower.last_seq();

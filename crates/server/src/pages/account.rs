@@ -20,9 +20,11 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::form::Filled;
-use super::{host, lead_to, minute, oidc, page, program};
+use super::shell::Shell;
+use super::show::filters;
+use super::{lead_to, minute, next, oidc, page, program};
 use crate::App;
-use crate::browser::Cookie;
+use crate::browser::{Cookie, Theme};
 use crate::extract::{Asked, Who};
 use crate::problem::Problem;
 
@@ -31,7 +33,7 @@ const LOGINS_SHOWN: i64 = 50;
 #[derive(Template)]
 #[template(path = "account.html")]
 struct AccountPage<'a> {
-    host: &'a str,
+    shell: &'a Shell,
     name: &'a str,
     email: &'a str,
     organization: &'a str,
@@ -94,17 +96,12 @@ pub(crate) struct Asking {
     done: Option<Done>,
 }
 
-/// From the root to the page.
-pub(crate) async fn lead() -> Response<Body> {
-    lead_to("/account")
-}
-
 pub(crate) async fn show(
     State(app): State<App>,
-    Who(caller): Who,
+    shell: Shell,
     Asked(asking): Asked<Asking>,
 ) -> Result<Response<Body>, Problem> {
-    shown(&app, &caller, asking.done, None).await
+    shown(&app, &shell, asking.done, None).await
 }
 
 #[derive(Deserialize)]
@@ -150,15 +147,15 @@ pub(crate) struct PasswordForm {
 
 pub(crate) async fn password(
     State(app): State<App>,
-    Who(caller): Who,
+    shell: Shell,
     Filled(form): Filled<PasswordForm>,
 ) -> Result<Response<Body>, Problem> {
     let current = form.current_password.filter(|text| !text.is_empty());
-    match passwords::set(&app.hub, &caller, NewPassword { current, new: form.new_password }).await {
+    match passwords::set(&app.hub, &shell.caller, NewPassword { current, new: form.new_password }).await {
         Ok(()) => Ok(lead_to("/account?done=password")),
         Err(HubError::Invalid(errors)) => {
             let words: Vec<String> = errors.iter().map(in_words).collect();
-            shown(&app, &caller, None, Some(&words.join(" "))).await
+            shown(&app, &shell, None, Some(&words.join(" "))).await
         }
         Err(other) => Err(other.into()),
     }
@@ -170,6 +167,29 @@ fn in_words(error: &domain::json::FieldError) -> String {
         _ => "The new password",
     };
     format!("{field} {}.", error.detail)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ThemeForm {
+    /// `light`, `dark`, or `system`.
+    theme: String,
+    next: String,
+}
+
+/// Has the browser keep how pages look, and leads back.
+pub(crate) async fn theme(
+    State(app): State<App>,
+    Filled(form): Filled<ThemeForm>,
+) -> Result<Response<Body>, Problem> {
+    let cookie = match form.theme.parse::<Theme>() {
+        Ok(theme) => Cookie::Theme.keep(&app.options, theme.as_str()),
+        Err(()) if form.theme == "system" => Cookie::Theme.forget(&app.options),
+        Err(()) => return Err(Problem::field("/theme", "is light, dark or system")),
+    };
+    let mut response = lead_to(next::local(&form.next).unwrap_or("/"));
+    response.headers_mut().append(SET_COOKIE, cookie);
+    Ok(response)
 }
 
 pub(crate) async fn log_out(
@@ -189,10 +209,11 @@ pub(crate) struct Nothing {}
 
 async fn shown(
     app: &App,
-    caller: &Caller,
+    shell: &Shell,
     done: Option<Done>,
     message: Option<&str>,
 ) -> Result<Response<Body>, Problem> {
+    let caller = &shell.caller;
     let credential = &caller.credential;
     let mut logins = login_sessions::list(&app.hub, caller, None, LOGINS_SHOWN + 1).await?;
     let more = logins.len() > LOGINS_SHOWN as usize;
@@ -207,7 +228,7 @@ async fn shown(
     };
     let connectable = provider.filter(|_| !identities.iter().any(is_of_provider));
     let template = AccountPage {
-        host: host(&app.options),
+        shell,
         name: &credential.account.display_name,
         email: &credential.account.email,
         organization: &credential.organization.name,

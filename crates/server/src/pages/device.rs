@@ -11,6 +11,7 @@ use hub::{Caller, HubError};
 use serde::Deserialize;
 
 use super::form::Filled;
+use super::show::filters;
 use super::{host, lead_to, minute, page};
 use crate::App;
 use crate::extract::{Asked, Who};

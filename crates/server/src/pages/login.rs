@@ -10,6 +10,7 @@ use hub::identity::password_logins::{Shown, log_in};
 use serde::Deserialize;
 
 use super::form::Filled;
+use super::show::filters;
 use super::{host, logged_in, next, oidc, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};
@@ -69,7 +70,7 @@ pub(crate) async fn submit(
     let next = form.next.as_deref().and_then(next::local);
     let proof = Shown { email: form.email.clone(), password: form.password, org: None };
     let refused = match log_in(&app.hub, proof, &origin).await {
-        Ok(done) => return Ok(logged_in(&app.options, &done.secret, next.unwrap_or("/account"))),
+        Ok(done) => return Ok(logged_in(&app.options, &done.secret, next.unwrap_or("/"))),
         Err(error) => error,
     };
     let message = refused.to_string();

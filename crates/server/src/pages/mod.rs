@@ -5,14 +5,31 @@
 //! paths that are pages are rendered here, those of all others by `frame`.
 
 pub(crate) mod account;
+mod agents;
 pub(crate) mod assets;
+mod audit;
+pub(crate) mod decisions;
 pub(crate) mod device;
+mod drawing;
 mod form;
+pub(crate) mod inbox;
+mod lists;
+pub(crate) mod live;
+mod locks;
 pub(crate) mod login;
 mod next;
 pub(crate) mod oidc;
 pub(crate) mod once;
+mod overview;
+mod plan;
+mod policies;
 mod program;
+mod reading;
+mod settings;
+mod shell;
+mod show;
+mod task_list;
+pub(crate) mod tasks;
 
 use askama::Template;
 use axum::body::Body;
@@ -28,6 +45,7 @@ use crate::browser::Cookie;
 use crate::guard::Needs;
 use crate::problem::{Problem, internal};
 use crate::{App, Options};
+use show::filters;
 
 /// A page and what it asks of whoever opens it.
 pub(crate) struct Page {
@@ -41,7 +59,15 @@ pub(crate) struct Page {
 pub(crate) fn table() -> Vec<Page> {
     let page = |needs, method, path, mount| Page { needs, method, path, mount };
     vec![
-        page(Needs::Key, "GET", "/", get(account::lead)),
+        page(Needs::Login, "GET", "/", get(inbox::show)),
+        page(Needs::Login, "GET", "/approvals/batch", get(inbox::show_batch)),
+        page(Needs::Login, "POST", "/approvals/batch", post(inbox::sign)),
+        page(Needs::Login, "POST", "/approvals/{id}/approve", post(decisions::approve)),
+        page(Needs::Login, "POST", "/approvals/{id}/reject", post(decisions::reject)),
+        page(Needs::Login, "POST", "/approvals/{id}/request-changes", post(decisions::request_changes)),
+        page(Needs::Login, "POST", "/approvals/{id}/delegate", post(decisions::delegate)),
+        page(Needs::Login, "GET", "/tasks/{id}", get(tasks::show)),
+        page(Needs::Login, "POST", "/tasks/{id}/comments", post(tasks::comment)),
         page(Needs::Nothing, "GET", "/login", get(login::show)),
         page(Needs::Nothing, "POST", "/login", post(login::submit)),
         page(Needs::Nothing, "GET", "/login/once", get(once::show)),
@@ -56,16 +82,37 @@ pub(crate) fn table() -> Vec<Page> {
         page(Needs::Login, "POST", "/account/password", post(account::password)),
         page(Needs::Login, "POST", "/account/connect", post(oidc::connect)),
         page(Needs::Login, "POST", "/account/disconnect", post(oidc::disconnect)),
+        page(Needs::Nothing, "POST", "/account/theme", post(account::theme)),
         page(Needs::Login, "POST", "/account/logout", post(account::log_out)),
+        page(Needs::Login, "GET", "/live", get(live::socket)),
         page(Needs::Nothing, "GET", "/assets/{name}", get(assets::get)),
     ]
+    .into_iter()
+    .chain(lists::table())
+    .collect()
 }
+
+/// Where pages are.
+const SECTIONS: [&str; 12] = [
+    "/login",
+    "/account",
+    "/live",
+    "/tasks",
+    "/plan",
+    "/locks",
+    "/agents",
+    "/policies",
+    "/audit",
+    "/overview",
+    "/settings",
+    "/approvals",
+];
 
 /// Whether people look at this path in a browser, so that its problems are pages too.
 pub(crate) fn owns(path: &str) -> bool {
     let below =
         |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    path == "/" || below("/login") || below("/account")
+    path == "/" || SECTIONS.into_iter().any(below)
 }
 
 /// A rendered template.
@@ -160,10 +207,29 @@ mod tests {
 
     #[test]
     fn pages_own_their_paths_and_no_others() {
-        for path in ["/", "/login", "/login/once", "/login/anything", "/account", "/account/end"] {
+        for path in [
+            "/",
+            "/login",
+            "/login/once",
+            "/login/anything",
+            "/account",
+            "/account/end",
+            "/tasks/x",
+            "/settings",
+        ] {
             assert!(owns(path), "{path}");
         }
-        for path in ["/api/v1/me", "/loginx", "/accounts", "/api/v1/auth/login", "/healthz", "//login", ""] {
+        for path in [
+            "/api/v1/me",
+            "/loginx",
+            "/accounts",
+            "/tasksx",
+            "/liven",
+            "/api/v1/auth/login",
+            "/healthz",
+            "//login",
+            "",
+        ] {
             assert!(!owns(path), "{path}");
         }
         assert!(table().iter().all(|page| owns(page.path) || page.path == "/assets/{name}"));

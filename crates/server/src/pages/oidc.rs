@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::account::Nothing;
 use super::form::Filled;
+use super::show::filters;
 use super::{capitalised, host, lead_to, logged_in, login, next, page};
 use crate::browser::Cookie;
 use crate::extract::{Asked, Stranger, Who};
@@ -158,7 +159,7 @@ async fn arrived(
     };
     match come_back(&app.hub, &returned, origin).await {
         Ok(Arrived::LoggedIn(done, wanted)) => {
-            let to = wanted.as_deref().and_then(next::local).unwrap_or("/account");
+            let to = wanted.as_deref().and_then(next::local).unwrap_or("/");
             Ok(logged_in(&app.options, &done.secret, to))
         }
         Ok(Arrived::Connected) => Ok(lead_to("/account?done=connected")),

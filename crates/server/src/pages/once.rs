@@ -10,6 +10,7 @@ use hub::identity::login_links::consume;
 use serde::Deserialize;
 
 use super::form::Filled;
+use super::show::filters;
 use super::{capitalised, host, logged_in, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};

@@ -54,7 +54,7 @@ async fn whoever_has_a_verified_address_is_enrolled_once_and_known_by_the_subjec
         };
         provider.log_in(other);
         let again = Browser::new(&hub);
-        leads_to(&again.sign_in().await, "/account");
+        leads_to(&again.sign_in().await, "/");
         assert_eq!(again.email().await, email);
         provider.log_in(Person::of("somebody else", &email));
         is_refusal(&Browser::new(&hub).sign_in().await, 403, "ask an admin for an account");
@@ -136,7 +136,7 @@ async fn one_connects_and_disconnects_ones_own_account() {
         carol.log_in(&enrolled(&hub, "carol").await).await;
         is_refusal(&carol.connect().await, 409, "connected to another account");
         let there = Browser::new(&hub);
-        leads_to(&there.sign_in().await, "/account");
+        leads_to(&there.sign_in().await, "/");
         assert_eq!(there.email().await, email);
         assert_eq!(rows(&hub, "identity:linked").await.len(), 1);
         let identity = linked[0]["subject"]["id"].as_str().unwrap();
@@ -198,7 +198,7 @@ async fn who_may_not_act_does_not_log_in() {
         let details = json!({"method": "oidc", "reason": "the account may not log in"});
         assert_eq!((&failed["details"], &failed["subject"]["id"]), (&details, &json!(account)));
         crate::world::set_status(&hub, &hub.admin_key, &account, "active").await;
-        leads_to(&ada.sign_in().await, "/account");
+        leads_to(&ada.sign_in().await, "/");
         let org = id(&get(&hub, &hub.admin_key, "/api/v1/me").await["organization"]);
         expect(hub.admin("DELETE", &format!("/api/v1/organizations/{org}/members/{account}")), 204).await;
         is_refusal(&ada.sign_in().await, 403, "member of no organization");
@@ -211,13 +211,13 @@ async fn failures_close_the_address_and_successes_do_not() {
     with_provider(async |hub, provider| {
         invited(&hub, &provider, "ada").await;
         for _ in 0..12 {
-            leads_to(&Browser::new(&hub).sign_in().await, "/account");
+            leads_to(&Browser::new(&hub).sign_in().await, "/");
         }
         // Any page can make a browser do this.
         for _ in 0..12 {
             expect(hub.request("GET", "/login/oidc/callback?state=x&code=y"), 410).await;
         }
-        leads_to(&Browser::new(&hub).sign_in().await, "/account");
+        leads_to(&Browser::new(&hub).sign_in().await, "/");
         provider.log_out();
         for _ in 0..10 {
             is_refusal(&Browser::new(&hub).sign_in().await, 401, "The provider signed nobody in.");
@@ -230,7 +230,7 @@ async fn failures_close_the_address_and_successes_do_not() {
         expect(hub.request("POST", "/login").form(&form), 429).await;
         hub.clock.advance(Duration::from_secs(30 * 60));
         provider.log_in(Person::of("subject of ada", "x@y.example"));
-        leads_to(&Browser::new(&hub).sign_in().await, "/account");
+        leads_to(&Browser::new(&hub).sign_in().await, "/");
         // Browsers that are only sent are counted, too.
         let browser = Browser::new(&hub);
         let mut sent = 0;

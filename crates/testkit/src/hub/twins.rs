@@ -22,6 +22,6 @@ impl TestHub {
 
     /// Serves a twin too; where.
     pub async fn serve(&self, twin: &Hub) -> String {
-        format!("http://{}", serve(twin, &self.setup).await)
+        format!("http://{}", serve(twin, &self.setup, "127.0.0.1:0").await)
     }
 }

@@ -14,7 +14,9 @@ use hub::faults::POINTS;
 use rustix::process::Signal;
 use wire::LocksQuery;
 
-use crate::support::{Crew, Home, Kind, PATIENCE, Served, assert_attempts_are_whole, let_last, until};
+use crate::support::{
+    Crew, Home, Kind, PATIENCE, Process, Served, assert_attempts_are_whole, let_last, until,
+};
 use cases::{CASES, Case, SILENCES, TIMES};
 use scenes::{Play, Scene};
 
@@ -59,7 +61,7 @@ async fn every_case(home: &Home) {
             assert_found(home, &served, before).await;
         }
         play.trip(&served).await;
-        assert_killed(&mut served, play.case).await;
+        assert_killed(&mut served.process, play.case).await;
         assert_attempts_are_whole(home).await;
         home.forget_crash().await;
     }
@@ -91,7 +93,7 @@ async fn silent(case: &Case, home: Home, mut served: Served, crew: Crew) {
         until("the end of its locks", async || ends_told(&home, &play).await == 3).await;
     }
     play.trip(&served).await;
-    assert_killed(&mut served, case).await;
+    assert_killed(&mut served.process, case).await;
     assert_attempts_are_whole(&home).await;
     home.forget_crash().await;
     let served = home.serve().await;
@@ -104,9 +106,9 @@ fn title(case: &Case) -> String {
     format!("{} ({})", case.point, case.scene.name())
 }
 
-async fn assert_killed(served: &mut Served, case: &Case) {
-    until("its end", async || served.process.has_ended()).await;
-    let ran = served.process.ended(PATIENCE);
+async fn assert_killed(process: &mut Process, case: &Case) {
+    until("its end", async || process.has_ended()).await;
+    let ran = process.ended(PATIENCE);
     assert_eq!(ran.signal, Some(Signal::KILL.as_raw()), "{}: {:?}", title(case), ran.code);
 }
 

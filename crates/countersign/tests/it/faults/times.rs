@@ -33,8 +33,8 @@ async fn over(case: &Case, kind: Kind) {
     // As long as nobody serves, time goes by. A review without clocks is due when it is looked at.
     home.sql("UPDATE reviews SET clocks = '[]', next_look_at = created_at").await;
     home.sql("UPDATE jobs SET run_at = created_at WHERE kind = 'approvals:escalate'").await;
-    let mut served = home.serve_until(case.point).await;
-    assert_killed(&mut served, case).await;
+    let mut process = home.start_until(case.point);
+    assert_killed(&mut process, case).await;
     assert_eq!(found(&home, task).await, case.then, "{} ({})", case.point, case.scene.name());
     home.forget_crash().await;
     // The work of whoever was killed is taken over when their lease is over; nobody waits for that here.

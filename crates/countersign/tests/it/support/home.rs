@@ -120,9 +120,14 @@ impl Home {
 
     /// Starts `serve` so that it is killed when it comes to this point.
     pub(crate) async fn serve_until(&self, point: &str) -> Served {
+        Served::watch(self.start_until(point), || self.admin_key()).await
+    }
+
+    /// The same, of one that may be killed before it is ready.
+    pub(crate) fn start_until(&self, point: &str) -> Process {
         let mut command = self.serve_command("127.0.0.1:0");
         command.env(hub::faults::KILL_AT, point);
-        Served::watch(Process::start(command), || self.admin_key()).await
+        Process::start(command)
     }
 
     /// Starts `serve` on a free port and waits until it is ready.

@@ -211,6 +211,7 @@ fn each_word_of_a_change_is_heard() {
         resource_patterns: Some(rules.resource_patterns),
         risk_threshold: Some(rules.risk_threshold),
         when: Some(rules.when),
+        hours: Some(rules.hours),
         min_approvers: Some(quorum.min_approvers),
         required_roles: Some(quorum.required_roles),
         reviewers: Some(quorum.reviewers),

@@ -54,6 +54,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("task_id", "the line says it once"),
     ("queue_rank", "of a request: made of its score"),
     ("queue_due", "made of due_at"),
+    ("clocks", "of an open review: where it stood in time; what came of that is in its escalations"),
+    ("next_look_at", "made of clocks"),
     ("risk_score", "said within the risk"),
     ("metadata", "of a part: nothing is ever written into it"),
     ("output_id", "what was there is in the line"),

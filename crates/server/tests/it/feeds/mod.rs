@@ -1,6 +1,7 @@
 //! Events as they come: over sockets and streams, from the one log.
 
 mod limits;
+mod live;
 mod rights;
 mod streams;
 

@@ -28,7 +28,7 @@ impl Ground {
 }
 
 async fn refusal(opened: Result<Socket, Box<Refused>>) -> (u16, Value) {
-    let refused = opened.err().expect("it was opened");
+    let Err(refused) = opened else { panic!("it was opened") };
     (refused.status, refused.problem["code"].clone())
 }
 

@@ -2,7 +2,7 @@
 
 use server::routes::{Listed, Needs};
 
-use super::Visitor;
+use super::{Column, Visitor};
 
 /// A page, a right call of it, and what whoever may open it gets.
 pub(crate) struct PageDoor {
@@ -14,6 +14,8 @@ pub(crate) struct PageDoor {
     /// The fields; empty for a page that is only looked at. `$…` is a thing of the organization (`things.rs`).
     pub(crate) form: &'static str,
     opens: u16,
+    /// What a member gets who is no admin, where that is something else.
+    members: Option<u16>,
 }
 
 /// What a visitor gets.
@@ -35,11 +37,13 @@ impl PageDoor {
     /// What follows from what the page needs and who comes; none if the visitor must not come.
     pub(crate) fn answer_to(&self, needs: Needs, visitor: &Visitor) -> Option<Gets> {
         let is_known = !visitor.account.is_empty();
+        let is_member = visitor.column == Some(Column::Member);
+        let opens = self.members.filter(|_| is_member).unwrap_or(self.opens);
         let gets = match needs {
-            Needs::Nothing => Gets::Opened(self.opens),
+            Needs::Nothing => Gets::Opened(opens),
             Needs::Key | Needs::Login if !is_known => Gets::SentToLogin,
             Needs::Login if !visitor.is_login() => Gets::WrongKind,
-            Needs::Key | Needs::Login => Gets::Opened(self.opens),
+            Needs::Key | Needs::Login => Gets::Opened(opens),
             other => panic!("no page needs {other:?} yet"),
         };
         (gets != Gets::Opened(LEAVES)).then_some(gets)
@@ -50,16 +54,74 @@ impl PageDoor {
 const LEAVES: u16 = 0;
 
 const fn look(path: &'static str, asks: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "GET", path, asks, form: "", opens }
+    PageDoor { method: "GET", path, asks, form: "", opens, members: None }
 }
 
 const fn submit(path: &'static str, form: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "POST", path, asks: path, form, opens }
+    PageDoor { method: "POST", path, asks: path, form, opens, members: None }
+}
+
+impl PageDoor {
+    /// The same with other words in the place of what varies.
+    const fn at(self, asks: &'static str) -> Self {
+        Self { asks, ..self }
+    }
+
+    /// What a member gets who is no admin.
+    const fn for_members(self, status: u16) -> Self {
+        Self { members: Some(status), ..self }
+    }
+}
+
+/// A thing nobody has.
+const NOBODYS_AGENT: &str = "/agents/0197a000-0000-7000-8000-000000000000";
+const NOBODYS_POLICY: &str = "/policies/0197a000-0000-7000-8000-000000000000";
+const NOBODYS_POLICY_OFF: &str = "/policies/0197a000-0000-7000-8000-000000000000/deactivate";
+const NOBODYS_SETUP: &str = "/agents/0197a000-0000-7000-8000-000000000000/setup";
+const NOBODYS_AGENT_KEY: &str = "/agents/0197a000-0000-7000-8000-000000000000/key";
+const NOBODYS_AGENT_DRAIN: &str = "/agents/0197a000-0000-7000-8000-000000000000/drain";
+const NOBODYS_AGENT_RESUME: &str = "/agents/0197a000-0000-7000-8000-000000000000/resume";
+
+/// A form whose address names something; `asks` names what nobody has.
+const fn answer(path: &'static str, asks: &'static str, form: &'static str, opens: u16) -> PageDoor {
+    PageDoor { method: "POST", path, asks, form, opens, members: None }
 }
 
 pub(crate) const PAGES: &[PageDoor] = &[
-    look("/", "/", 303),
+    look("/", "/", 200),
+    look("/tasks/{id}", "/tasks/0197a000-0000-7000-8000-000000000000", 404),
+    // Decisions without what they are bound to.
+    look("/approvals/batch", "/approvals/batch", 422),
+    submit("/approvals/batch", "action=approve&read=on", 422),
+    answer(
+        "/approvals/{id}/approve",
+        "/approvals/0197a000-0000-7000-8000-000000000000/approve",
+        "reason=x&from=task",
+        422,
+    ),
+    answer(
+        "/approvals/{id}/reject",
+        "/approvals/0197a000-0000-7000-8000-000000000000/reject",
+        "reason=x&from=task",
+        422,
+    ),
+    answer(
+        "/approvals/{id}/request-changes",
+        "/approvals/0197a000-0000-7000-8000-000000000000/request-changes",
+        "reason=x&from=task",
+        422,
+    ),
+    answer(
+        "/approvals/{id}/delegate",
+        "/approvals/0197a000-0000-7000-8000-000000000000/delegate",
+        "to=0197a000-0000-7000-8000-000000000000&from=task",
+        422,
+    ),
+    answer("/tasks/{id}/comments", "/tasks/0197a000-0000-7000-8000-000000000000/comments", "text=x", 422),
+    submit("/account/theme", "theme=dark&next=/", 303),
     look("/assets/{name}", "/assets/app.css", 200),
+    // Nobody of these asks for a socket.
+    look("/live", "/live", 426),
     look("/login", "/login?next=/account", 200),
     submit("/login", "email=$email&password=correct+horse+battery", 303),
     look("/login/once", "/login/once?token=cso_nope", 200),
@@ -74,6 +136,30 @@ pub(crate) const PAGES: &[PageDoor] = &[
     submit("/account/connect", "=", 200),
     submit("/account/disconnect", "identity_id=0197a000-0000-7000-8000-000000000000", 404),
     submit("/account/logout", "=", LEAVES),
+    look("/tasks", "/tasks?state=DRAFT", 200),
+    look("/locks", "/locks", 200),
+    look("/locks/release", "/locks/release?key=resource:database:nobodys", 200).for_members(403),
+    submit("/locks/release", "key=resource:database:nobodys&typed=nope&reason=x", 422).for_members(403),
+    look("/agents", "/agents", 200),
+    look("/agents/new", "/agents/new", 200).for_members(403),
+    submit("/agents/new", "step=1&name=", 422).for_members(403),
+    look("/agents/{id}/setup", NOBODYS_SETUP, 404),
+    submit("/agents/{id}/setup", "step=2", 404).at(NOBODYS_SETUP),
+    submit("/agents/{id}/key", "=", 404).at(NOBODYS_AGENT_KEY),
+    submit("/agents/{id}", "version=x&description=&model=&role_name=&max_tasks=1&labels=", 404).at(NOBODYS_AGENT),
+    submit("/agents/{id}/drain", "=", 404).at(NOBODYS_AGENT_DRAIN),
+    submit("/agents/{id}/resume", "=", 404).at(NOBODYS_AGENT_RESUME).for_members(403),
+    look("/audit", "/audit", 200),
+    submit("/audit/verify", "=", 303).for_members(403),
+    look("/overview", "/overview", 200),
+    look("/plan", "/plan", 200),
+    look("/policies", "/policies", 200),
+    submit("/policies", "version=&name=&task_types=&resource_patterns=&risk_threshold=x&when=&min_approvers=1&required_roles=&reject_on=any&timeout_hours=&on_timeout=deny", 422).for_members(403),
+    submit("/policies/simulate", "config=nope", 422),
+    submit("/policies/{id}", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY).for_members(403),
+    submit("/policies/{id}/deactivate", "=", 404).at(NOBODYS_POLICY_OFF).for_members(403),
+    look("/settings", "/settings", 200),
+    submit("/settings", "name=lock:max_ttl&value=nope", 422).for_members(403),
     // Last, because each counts as a failure to log in.
     look("/login/oidc/callback", "/login/oidc/callback?state=cst_nope&code=nope", 410),
 ];

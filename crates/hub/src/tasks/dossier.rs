@@ -1,0 +1,245 @@
+//! Everything that somebody reads before they decide on a task, as of one moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::accounts::Account;
+use domain::approvals::{Answer, Approval, ApprovalStatus};
+use domain::executions::Execution;
+use domain::organizations::Organization;
+use domain::permissions::Capability;
+use domain::reviews::{Ballot, Case, Resolution, Seat, VoteRefusal, summary};
+use domain::tasks::comments::Comment;
+use domain::tasks::{Behind, Revision, Task, TaskState};
+use domain::{Id, Timestamp};
+use records::approvals::{self, Filter};
+use records::{
+    Tx, accounts, agents, executions, reviews as review_rows, task_comments, task_dependencies,
+    task_revisions, tasks,
+};
+
+use super::{Seen, behind, known, seen};
+use crate::reviews::{candidates, load, of_task};
+use crate::{Caller, Hub, HubError};
+
+/// Comments that are shown with a task.
+const COMMENTS_SHOWN: i64 = 100;
+/// Attempts that are shown with it.
+const EXECUTIONS_SHOWN: i64 = 20;
+/// Tasks that wait for it and are named.
+const DEPENDENTS_NAMED: usize = 10;
+/// Requests of earlier rounds among which the last look is looked for.
+const LOOKS: i64 = 50;
+
+/// A task with all that belongs to a decision about it.
+#[derive(Clone, Debug)]
+pub struct Dossier {
+    /// The task.
+    pub seen: Seen,
+    /// Every request of its current or last review, with what an answer counts for.
+    pub seats: Vec<Seat>,
+    /// What the caller is asked; none: nothing.
+    pub mine: Option<Mine>,
+    /// Whether the caller had a hand in it.
+    pub is_own: bool,
+    /// What the caller read last, where that was another revision.
+    pub looked: Option<Looked>,
+    /// How many tasks wait for it.
+    pub blocks: usize,
+    /// The first of them.
+    pub dependents: Vec<Dependent>,
+    /// What was said, newest first.
+    pub comments: Vec<Comment>,
+    /// Attempts, newest first.
+    pub executions: Vec<Execution>,
+    /// Whoever is named in all of this.
+    pub names: BTreeMap<Id<Account>, Named>,
+    /// Who started the author, if that is an agent.
+    pub started_by: Option<Id<Account>>,
+}
+
+/// What the caller is asked.
+#[derive(Clone, Debug)]
+pub struct Mine {
+    /// The request.
+    pub approval: Approval,
+    /// What an approval would lead to, or why it would not be taken.
+    pub may: Result<Prospect, VoteRefusal>,
+    /// Who could decide in the caller's place.
+    pub others: Vec<Id<Account>>,
+}
+
+/// What an approval by the caller would lead to, if it came now.
+#[derive(Clone, Debug)]
+pub struct Prospect {
+    /// How the review would end; none: it would go on.
+    pub resolution: Option<Resolution>,
+    /// What would still be missing.
+    pub missing: Vec<String>,
+}
+
+/// A revision that the caller read in an earlier round.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// It.
+    pub revision: Revision,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A task that waits for another.
+#[derive(Clone, Debug)]
+pub struct Dependent {
+    /// Its id.
+    pub id: Id<Task>,
+    /// The bytes of its config.
+    pub config: Vec<u8>,
+    /// Where it stands.
+    pub state: TaskState,
+}
+
+/// Somebody.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// What people call them.
+    pub name: String,
+    /// Whether it is a program.
+    pub is_program: bool,
+}
+
+/// The dossier of a task, as it is now.
+pub async fn dossier(hub: &Hub, caller: &Caller, id: Id<Task>) -> Result<Dossier, HubError> {
+    caller.require(Capability::TasksRead)?;
+    caller.require(Capability::ApprovalsRead)?;
+    let input = (caller.clone(), id, hub.clock.now());
+    hub.records.read(input, |tx, (caller, id, now)| Box::pin(whole(tx, caller, *id, *now))).await
+}
+
+async fn whole(tx: &mut Tx, caller: &Caller, id: Id<Task>, now: Timestamp) -> Result<Dossier, HubError> {
+    let org = caller.credential.organization.id;
+    let task = known(tx, org, id).await?;
+    let seen = seen(tx, caller, task.clone()).await?;
+    let case = match of_task(tx, &task).await? {
+        Some(review) => Some(load(tx, task.clone(), review, (false, now)).await?),
+        None => None,
+    };
+    let me = caller.credential.account.id;
+    let behind = behind(tx, &caller.credential).await?;
+    let revision = task_revisions::get(tx, org, id, task.revision).await?;
+    let is_own = revision.is_some_and(|revision| revision.provenance.meets(&behind));
+    let mine = match &case {
+        Some(case) => mine(tx, case, (me, &behind), now).await?,
+        None => None,
+    };
+    let waiting = task_dependencies::dependents(tx, org, id).await?;
+    let mut dossier = Dossier {
+        seats: case.map(|case| case.seats).unwrap_or_default(),
+        mine,
+        is_own,
+        looked: looked(tx, &task, me).await?,
+        blocks: waiting.len(),
+        dependents: dependents(tx, org, &waiting).await?,
+        comments: task_comments::list(tx, org, id, None, COMMENTS_SHOWN).await?,
+        executions: executions::list(tx, (org, id), None, EXECUTIONS_SHOWN).await?,
+        names: BTreeMap::new(),
+        started_by: agents::get(tx, org, task.author_id).await?.map(|agent| agent.owner_id),
+        seen,
+    };
+    dossier.names = names(tx, &dossier).await?;
+    Ok(dossier)
+}
+
+/// The caller's request, the open one first, and what would come of an answer: asked of the very rules that would take it.
+async fn mine(
+    tx: &mut Tx,
+    case: &Case,
+    (me, behind): (Id<Account>, &Behind),
+    now: Timestamp,
+) -> Result<Option<Mine>, HubError> {
+    let own = case.seats.iter().filter(|seat| seat.approval.reviewer_id == me);
+    let own = own.min_by_key(|seat| (seat.approval.status != ApprovalStatus::Pending, seat.approval.id));
+    let Some(seat) = own else { return Ok(None) };
+    let approval = seat.approval.clone();
+    let ballot = Ballot {
+        approval_id: approval.id,
+        answer: Answer::Approve,
+        reason: None,
+        content_hash: case.review.content_hash,
+        review_hash: Some(case.review.review_hash),
+        voter: me,
+        behind: behind.clone(),
+    };
+    let may = case.vote(&ballot, now).map(|counted| {
+        let mut after = case.clone();
+        after.note(&counted);
+        let missing = summary(&after.review, &after.seats, &after.provenance).missing;
+        Prospect { resolution: counted.resolution, missing }
+    });
+    let mut others = Vec::new();
+    if may.is_ok() {
+        for other in candidates(tx, case.task.org_id, &case.review.policies).await? {
+            let takes = case.pass_on(approval.id, (me, behind), Some(&other), now);
+            if other.account_id != me && takes.is_ok() {
+                others.push(other.account_id);
+            }
+        }
+    }
+    Ok(Some(Mine { approval, may, others }))
+}
+
+/// What the caller read in an earlier round, if the task is another now.
+async fn looked(tx: &mut Tx, task: &Task, me: Id<Account>) -> Result<Option<Looked>, HubError> {
+    let filter = Filter { reviewer: Some(me), task: Some(task.id), ..Filter::default() };
+    let mut seen = Vec::new();
+    for request in approvals::list(tx, task.org_id, &filter, LOOKS).await? {
+        let Some(at) = request.acknowledged_at else { continue };
+        let review = review_rows::get(tx, task.org_id, request.review_id).await?;
+        seen.extend(review.map(|review| (at, review.revision)));
+    }
+    let Some((at, number)) = seen.into_iter().filter(|(_, number)| *number < task.revision).max() else {
+        return Ok(None);
+    };
+    let revision = task_revisions::get(tx, task.org_id, task.id, number).await?;
+    Ok(revision.map(|revision| Looked { revision, at }))
+}
+
+async fn dependents(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    waiting: &[Id<Task>],
+) -> Result<Vec<Dependent>, HubError> {
+    let named: Vec<Id<Task>> = waiting.iter().copied().take(DEPENDENTS_NAMED).collect();
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for current in task_revisions::current(tx, org, &named).await? {
+        let task = tasks::get(tx, org, current.task_id).await?;
+        found.extend(task.map(|task| Dependent { id: task.id, config: current.config, state: task.state }));
+    }
+    Ok(found)
+}
+
+/// What people call everybody who is named.
+async fn names(tx: &mut Tx, dossier: &Dossier) -> Result<BTreeMap<Id<Account>, Named>, HubError> {
+    let mut wanted = BTreeSet::from([dossier.seen.task.author_id]);
+    for seat in &dossier.seats {
+        let approval = &seat.approval;
+        wanted.insert(approval.reviewer_id);
+        wanted.extend(approval.delegated_to);
+        wanted.extend(approval.delegation_chain.iter().copied());
+        wanted.extend(approval.response.as_ref().map(|response| response.by));
+    }
+    wanted.extend(dossier.mine.iter().flat_map(|mine| mine.others.iter().copied()));
+    wanted.extend(dossier.comments.iter().map(|comment| comment.author_id));
+    wanted.extend(dossier.executions.iter().map(|execution| execution.agent_id));
+    wanted.extend(dossier.started_by);
+    wanted.extend(dossier.seen.task.assignee);
+    let mut names = BTreeMap::new();
+    for id in wanted {
+        if let Some(account) = accounts::get(tx, id).await? {
+            let is_program = !account.access_level.is_person();
+            names.insert(id, Named { name: account.display_name, is_program });
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,42 @@
+//! How many tasks there are, up to a number that is enough to know. A count costs what it counts, so it ends there.
+
+use domain::Id;
+use domain::organizations::Organization;
+use domain::tasks::{TaskState, TaskStatus};
+
+use super::Count;
+use crate::{Result, Tx, args, statement};
+
+statement!(
+    IN_STATE: Count = "SELECT count(*) AS count FROM (SELECT id FROM tasks WHERE org_id = $1 AND state = $2 \
+                       LIMIT $3) AS few"
+);
+statement!(
+    OF_STATUS: Count = "SELECT count(*) AS count FROM (SELECT id FROM tasks WHERE org_id = $1 AND status = $2 \
+                        LIMIT $3) AS few"
+);
+statement!(
+    NOT_ENDED: Count = "SELECT count(*) AS count FROM (SELECT id FROM tasks WHERE org_id = $1 AND status IN \
+                        ('pending', 'in-progress', 'blocked') LIMIT $2) AS few"
+);
+
+/// Which tasks are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// Those in this state.
+    In(TaskState),
+    /// Those of this status.
+    Of(TaskStatus),
+    /// Those that are not at their end.
+    Open,
+}
+
+/// How many there are, at most so many.
+pub async fn count(tx: &mut Tx, org: Id<Organization>, which: Which, most: i64) -> Result<i64> {
+    let counted = match which {
+        Which::In(state) => tx.one(&IN_STATE, args![org, state.as_str(), most]).await?,
+        Which::Of(status) => tx.one(&OF_STATUS, args![org, status.as_str(), most]).await?,
+        Which::Open => tx.one(&NOT_ENDED, args![org, most]).await?,
+    };
+    Ok(counted.count)
+}

@@ -1,0 +1,221 @@
+//! The audit log: whether it is whole first, because that is why the page exists; then the rows, each with its proof.
+
+mod open;
+mod rows;
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, StatusCode};
+use domain::cursor::CursorKey;
+use domain::permissions::Capability;
+use domain::{Timestamp, rendering};
+use garde::Validate;
+use hub::audit::list::{self as reading, Row as Found};
+use hub::audit::verify;
+use hub::{AuditCheck, AuditFilter, HubError};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use open::Open;
+use open::Proven;
+use rows::{Row, row};
+
+use super::account::Nothing;
+use super::form::Filled;
+use super::lists::{Address, Chip, Names, denied, given};
+use super::shell::Shell;
+use super::show::{Markup, absolute, ago, filters, grouped};
+use super::{lead_to, page};
+use crate::App;
+use crate::api::page::List;
+use crate::extract::Asked;
+use crate::problem::Problem;
+
+const TEXT_BYTES_MAX: usize = 1000;
+const ROWS_SHOWN: usize = 40;
+/// Seals drawn as bars, the newest last.
+const SEALS_DRAWN: i64 = 60;
+
+#[derive(Deserialize, Validate, Default, Clone)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asking {
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    actor: Option<String>,
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    action: Option<String>,
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    task: Option<String>,
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    key: Option<String>,
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    session: Option<String>,
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    from: Option<String>,
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    to: Option<String>,
+    /// The row that is open.
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    row: Option<String>,
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    cursor: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "audit/list.html")]
+struct AuditPage<'a> {
+    shell: &'a Shell,
+    check: Option<Check>,
+    newest_seal: Option<String>,
+    seals: Vec<()>,
+    /// Whether rows wait for the next seal.
+    is_sealing: bool,
+    key_id: Option<String>,
+    may_verify: bool,
+    chips: Vec<Chip>,
+    kept: Vec<(&'static str, String)>,
+    rows: Vec<Row>,
+    open: Option<Open>,
+    older: Option<String>,
+    newest: Option<String>,
+}
+
+/// What the last full check found.
+struct Check {
+    ok: bool,
+    finding: Option<String>,
+    seals: String,
+    rows: String,
+    unsealed: String,
+    at: String,
+    ago: Markup,
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    shell: Shell,
+    Asked(asking): Asked<Asking>,
+) -> Result<Response<Body>, Problem> {
+    if let Some(denied) = denied(&shell, Capability::AuditRead, "Audit", "Rows of the audit log") {
+        return Ok(denied);
+    }
+    let address = address(&asking);
+    let (filter, list) = filter(&shell, &asking)?;
+    let read = i64::try_from(ROWS_SHOWN + 1).unwrap_or(i64::MAX);
+    let mut found = reading::list(&app.hub, &shell.caller, filter, read).await?;
+    let next = next(&list, &found);
+    found.truncate(ROWS_SHOWN);
+    let opened = open::read(&app, &shell, uuid("row", asking.row.as_deref())?, &mut found).await?;
+    let names = Names::of(&app, &shell, found.iter().map(|row| row.entry.actor)).await?;
+    let seals = reading::list_seals(&app.hub, &shell.caller, None, SEALS_DRAWN).await?;
+    let newest = seals.first();
+    let template = AuditPage {
+        check: last(&app, &shell).await?,
+        newest_seal: newest.map(|seal| grouped(i64::try_from(seal.number).unwrap_or(i64::MAX))),
+        key_id: newest.map(|seal| seal.key_id.clone()),
+        is_sealing: found.first().is_some_and(|row| row.seal.is_none()),
+        seals: seals.iter().map(|_| ()).collect(),
+        may_verify: shell.caller.capabilities.contains(Capability::AuditVerify),
+        chips: chips(&address, &asking),
+        kept: address.hidden(&["action", "actor", "task"]),
+        rows: found.iter().map(|found| row(found, &names, &address)).collect(),
+        open: opened,
+        older: next.map(|cursor| address.clone().with("cursor", cursor).to_string()),
+        newest: asking.cursor.as_ref().map(|_| address.to_string()),
+        shell: &shell,
+    };
+    Ok(page(StatusCode::OK, &template))
+}
+
+/// Checks the whole chain, and shows what was found.
+pub(crate) async fn verify_now(
+    State(app): State<App>,
+    shell: Shell,
+    Filled(Nothing {}): Filled<Nothing>,
+) -> Result<Response<Body>, Problem> {
+    verify::verify_now(&app.hub, &shell.caller).await?;
+    Ok(lead_to("/audit"))
+}
+
+async fn last(app: &App, shell: &Shell) -> Result<Option<Check>, HubError> {
+    match verify::last(&app.hub, &shell.caller).await {
+        Ok(check) => Ok(Some(checked(&check, shell.now))),
+        Err(HubError::NotFound(_)) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+fn checked(check: &AuditCheck, now: Timestamp) -> Check {
+    Check {
+        ok: check.ok,
+        finding: check.finding.clone(),
+        seals: grouped(check.seals),
+        rows: grouped(check.rows),
+        unsealed: grouped(check.unsealed),
+        at: absolute(check.updated_at),
+        ago: ago(check.updated_at, now),
+    }
+}
+
+fn next(list: &List<'_>, found: &[Found]) -> Option<String> {
+    let place = |row: &&Found| {
+        vec![CursorKey::Int(row.entry.occurred_at.micros()), CursorKey::Uuid(row.entry.id.raw())]
+    };
+    list.page(found.iter().collect(), ROWS_SHOWN, place, |_| ()).next_cursor
+}
+
+/// The filters, each by its name.
+fn asked(asking: &Asking) -> [(&'static str, Option<&str>); 7] {
+    [
+        ("actor", given(asking.actor.as_deref())),
+        ("action", given(asking.action.as_deref())),
+        ("task", given(asking.task.as_deref())),
+        ("key", given(asking.key.as_deref())),
+        ("session", given(asking.session.as_deref())),
+        ("from", given(asking.from.as_deref())),
+        ("to", given(asking.to.as_deref())),
+    ]
+}
+
+fn address(asking: &Asking) -> Address {
+    asked(asking).into_iter().fold(Address::of("/audit"), |address, (name, value)| address.maybe(name, value))
+}
+
+fn chips(address: &Address, asking: &Asking) -> Vec<Chip> {
+    let chip = |(name, value): (&'static str, Option<&str>)| {
+        Some(Chip { name, value: rendering::plain(value?), off: address.without(name).to_string() })
+    };
+    asked(asking).into_iter().filter_map(chip).collect()
+}
+
+fn uuid(name: &str, text: Option<&str>) -> Result<Option<Uuid>, Problem> {
+    let id = given(text).map(Uuid::parse_str).transpose();
+    id.map_err(|_| Problem::field(format!("/{name}"), "must be an id"))
+}
+
+/// A moment, or the beginning of a day.
+fn moment(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
+    let Some(text) = given(text) else { return Ok(None) };
+    let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
+    let at = whole.parse::<Timestamp>();
+    at.map(Some).map_err(|error| Problem::field(format!("/{name}"), error.to_string()))
+}
+
+fn filter<'s>(shell: &'s Shell, asking: &Asking) -> Result<(AuditFilter, List<'s>), Problem> {
+    let mut list = List::new(&shell.caller, "pages/audit");
+    for (name, value) in asked(asking) {
+        list = list.filtered(name, value);
+    }
+    let filter = AuditFilter {
+        actor: crate::api::tasks::account(&shell.caller, "/actor", given(asking.actor.as_deref()))?
+            .map(domain::Id::raw),
+        action: given(asking.action.as_deref()).map(str::to_owned),
+        task_id: uuid("task", asking.task.as_deref())?,
+        session_id: uuid("session", asking.session.as_deref())?,
+        key_id: uuid("key", asking.key.as_deref())?,
+        from: moment("from", asking.from.as_deref())?,
+        to: moment("to", asking.to.as_deref())?,
+        after: list.place(given(asking.cursor.as_deref()))?,
+    };
+    Ok((filter, list))
+}

@@ -1,0 +1,251 @@
+//! Policies: what there is, what one of them says, and two answers to "what does that do?": on a task that is here, and
+//! on one that is not.
+
+mod explain;
+mod form;
+pub(super) mod words;
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, StatusCode};
+use domain::permissions::Capability;
+use domain::policies::Policy;
+use garde::Validate;
+use hub::HubError;
+use hub::policies::{self, Filter};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use explain::{Explained, Simulated};
+use form::{PolicyFields, Values};
+use words::{Entry, entry, told};
+
+use super::account::Nothing;
+use super::form::Filled;
+use super::lists::{Address, denied, given};
+use super::shell::Shell;
+use super::show::{Markup, absolute, filters, line};
+use super::{capitalised, lead_to, page};
+use crate::App;
+use crate::extract::{Asked, PathId};
+use crate::problem::Problem;
+
+const TEXT_BYTES_MAX: usize = 1000;
+/// All of them: an organization has at most so many in force.
+const POLICIES_SHOWN: i64 = 200;
+
+#[derive(Deserialize, Validate, Default, Clone)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asking {
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    policy: Option<String>,
+    /// A task to explain.
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    task: Option<String>,
+    #[garde(skip)]
+    new: Option<String>,
+    #[garde(skip)]
+    done: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "policies/policies.html")]
+struct PoliciesPage<'a> {
+    shell: &'a Shell,
+    entries: Vec<Entry>,
+    in_force: usize,
+    may_write: bool,
+    done: bool,
+    message: Option<String>,
+    chosen: Option<Chosen>,
+    is_new: bool,
+    values: Values,
+    explained: Option<Explained>,
+    task: String,
+    config: String,
+    simulated: Option<Simulated>,
+}
+
+/// The policy that somebody looks at.
+struct Chosen {
+    id: Uuid,
+    name: Markup,
+    version: i64,
+    active: bool,
+    is_default: bool,
+    changed: String,
+    told: Vec<(&'static str, String)>,
+}
+
+/// What a page shows besides the policies.
+#[derive(Default)]
+struct Said {
+    message: Option<String>,
+    values: Option<Values>,
+    simulated: Option<Simulated>,
+    config: String,
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    shell: Shell,
+    Asked(asking): Asked<Asking>,
+) -> Result<Response<Body>, Problem> {
+    if let Some(denied) = denied(&shell, Capability::PoliciesRead, "Policies", "Policies") {
+        return Ok(denied);
+    }
+    shown(&app, &shell, &asking, Said::default()).await
+}
+
+async fn shown(app: &App, shell: &Shell, asking: &Asking, said: Said) -> Result<Response<Body>, Problem> {
+    let filter = Filter { name: None, active: None, after: None };
+    let found = policies::list(&app.hub, &shell.caller, filter, POLICIES_SHOWN).await?;
+    let asked = given(asking.policy.as_deref()).map(Uuid::parse_str).transpose();
+    let asked = asked.map_err(|_| Problem::field("/policy", "must be the id of a policy"))?;
+    let chosen = match asked {
+        Some(id) => {
+            Some(found.iter().find(|policy| policy.id.raw() == id).ok_or(HubError::NotFound("policy"))?)
+        }
+        None => found.iter().find(|policy| policy.is_default),
+    };
+    let is_new = asking.new.is_some();
+    let chosen = chosen.filter(|_| !is_new);
+    let task = given(asking.task.as_deref()).unwrap_or_default().to_owned();
+    let template = PoliciesPage {
+        in_force: found.iter().filter(|policy| policy.active).count(),
+        entries: found.iter().map(|policy| entry(policy, chosen.map(|chosen| chosen.id))).collect(),
+        may_write: shell.caller.capabilities.contains(Capability::PoliciesWrite),
+        done: asking.done.is_some(),
+        is_new,
+        values: said.values.unwrap_or_else(|| Values::of(chosen)),
+        chosen: chosen.map(chosen_of),
+        explained: explain::task(app, shell, &task).await?,
+        task,
+        config: said.config,
+        simulated: said.simulated,
+        message: said.message.clone(),
+        shell,
+    };
+    let status = if said.message.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    Ok(page(status, &template))
+}
+
+fn chosen_of(policy: &Policy) -> Chosen {
+    Chosen {
+        id: policy.id.raw(),
+        name: line(&policy.name),
+        version: policy.version,
+        active: policy.active,
+        is_default: policy.is_default,
+        changed: absolute(policy.updated_at),
+        told: told(&policy.rules),
+    }
+}
+
+pub(crate) async fn create(
+    State(app): State<App>,
+    shell: Shell,
+    Filled(fields): Filled<PolicyFields>,
+) -> Result<Response<Body>, Problem> {
+    if let Some(denied) = may_not_write(&shell) {
+        return Ok(denied);
+    }
+    let asking = Asking { new: Some("1".to_owned()), ..Asking::default() };
+    let change = match fields.change() {
+        Ok(change) => change,
+        Err(words) => return again(&app, &shell, &asking, (fields, words)).await,
+    };
+    match policies::create(&app.hub, &shell.caller, change, None).await {
+        Ok(hub::idempotency::Outcome::Fresh(policy)) => Ok(lead_to(&done(policy.id.raw()))),
+        Ok(hub::idempotency::Outcome::Replayed(_)) => Ok(lead_to("/policies")),
+        Err(error) => again(&app, &shell, &asking, (fields, refusal(error)?)).await,
+    }
+}
+
+pub(crate) async fn change(
+    State(app): State<App>,
+    shell: Shell,
+    id: PathId,
+    Filled(fields): Filled<PolicyFields>,
+) -> Result<Response<Body>, Problem> {
+    if let Some(denied) = may_not_write(&shell) {
+        return Ok(denied);
+    }
+    let asking = Asking { policy: Some(id.0.to_string()), ..Asking::default() };
+    let change = match fields.change() {
+        Ok(change) => change,
+        Err(words) => return again(&app, &shell, &asking, (fields, words)).await,
+    };
+    let version = format!("\"{}\"", fields.version);
+    match policies::change(&app.hub, &shell.caller, id.id(), change, Some(version)).await {
+        Ok(policy) => Ok(lead_to(&done(policy.id.raw()))),
+        Err(error) => again(&app, &shell, &asking, (fields, refusal(error)?)).await,
+    }
+}
+
+fn may_not_write(shell: &Shell) -> Option<Response<Body>> {
+    denied(shell, Capability::PoliciesWrite, "Policies", "Changes of policies")
+}
+
+/// Takes a policy out of force.
+pub(crate) async fn deactivate(
+    State(app): State<App>,
+    shell: Shell,
+    id: PathId,
+    Filled(Nothing {}): Filled<Nothing>,
+) -> Result<Response<Body>, Problem> {
+    policies::deactivate(&app.hub, &shell.caller, id.id()).await?;
+    Ok(lead_to(&done(id.0)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SimulateForm {
+    config: String,
+}
+
+/// Says what would happen to a task; nothing changes.
+pub(crate) async fn simulate(
+    State(app): State<App>,
+    shell: Shell,
+    Filled(form): Filled<SimulateForm>,
+) -> Result<Response<Body>, Problem> {
+    let said = match explain::simulate(&app, &shell, &form.config).await {
+        Ok(simulated) => Said { simulated: Some(simulated), config: form.config, ..Said::default() },
+        Err(error) => Said { message: Some(refusal(error)?), config: form.config, ..Said::default() },
+    };
+    shown(&app, &shell, &Asking::default(), said).await
+}
+
+fn done(id: Uuid) -> String {
+    Address::of("/policies").with("policy", id).with("done", "saved").to_string()
+}
+
+async fn again(
+    app: &App,
+    shell: &Shell,
+    asking: &Asking,
+    (fields, words): (PolicyFields, String),
+) -> Result<Response<Body>, Problem> {
+    let said = Said { message: Some(words), values: Some(fields.into()), ..Said::default() };
+    shown(app, shell, asking, said).await
+}
+
+/// What is wrong with what was typed, in words; anything else is a problem of its own.
+fn refusal(error: HubError) -> Result<String, Problem> {
+    match error {
+        HubError::Invalid(errors) => {
+            let words = errors.iter().map(|error| {
+                let field = error.pointer.trim_start_matches('/').replace(['_', '/'], " ");
+                capitalised(&format!("{field} {}", error.detail))
+            });
+            Ok(format!("{} Nothing was saved.", words.collect::<Vec<_>>().join(" ")))
+        }
+        HubError::Conflict(words) => Ok(format!("{} Nothing was saved.", capitalised(&words))),
+        HubError::PreconditionFailed => {
+            Ok("Somebody changed the policy while you did. Nothing was saved.".to_owned())
+        }
+        other => Err(other.into()),
+    }
+}

@@ -1,0 +1,126 @@
+//! What policies do: to a task that is here, as its review has it, and to one that nobody has proposed.
+
+use domain::policies::Matched;
+use domain::reviews::PolicyTally;
+use domain::tasks::TaskState;
+use domain::{Id, json};
+use hub::approvals::Seen as Request;
+use hub::reviews::ReviewSeen;
+use hub::tasks::{self, NewTask};
+use hub::{ApprovalFilter, ApprovalOrder, HubError};
+use uuid::Uuid;
+
+use crate::App;
+use crate::pages::shell::Shell;
+use crate::pages::show::{Markup, line, pill, plural, risk};
+use crate::pages::task_list::rows::title_of;
+
+const REQUESTS_SHOWN: i64 = 50;
+
+/// Why a task is asked about, and whom.
+pub(super) struct Explained {
+    pub(super) id: Uuid,
+    pub(super) title: Markup,
+    pub(super) review: Option<Answer>,
+}
+
+/// What a review is made of.
+pub(super) struct Answer {
+    pub(super) policies: Vec<Applies>,
+    pub(super) people: Vec<Markup>,
+    pub(super) is_reachable: bool,
+    pub(super) missing: Vec<String>,
+}
+
+pub(super) struct Applies {
+    pub(super) name: Markup,
+    pub(super) because: Vec<Markup>,
+    pub(super) needs: String,
+}
+
+/// What would happen to a task.
+pub(super) struct Simulated {
+    pub(super) state: Markup,
+    pub(super) risk: Markup,
+    pub(super) answer: Answer,
+    pub(super) passes: bool,
+    pub(super) asks_because: Vec<Markup>,
+}
+
+fn answer(review: &ReviewSeen, requests: &[Request]) -> Answer {
+    let applies = |(policy, tally): (&Matched, &PolicyTally)| {
+        let of = match policy.quorum.required_roles.as_slice() {
+            [] => "those it names".to_owned(),
+            roles => roles.join(" or "),
+        };
+        Applies {
+            name: line(&format!("{} v{}", policy.name, policy.version)),
+            because: policy.because.iter().map(|why| line(why)).collect(),
+            needs: domain::rendering::plain(&format!("{} of {of}", tally.required)),
+        }
+    };
+    let pairs = review.review.policies.iter().zip(&review.summary.tallies);
+    Answer {
+        policies: pairs.map(applies).collect(),
+        people: requests.iter().map(|request| line(&request.reviewer_name)).collect(),
+        is_reachable: review.summary.reachable,
+        missing: review.summary.missing.clone(),
+    }
+}
+
+/// The task of this id; none where nobody asked.
+pub(super) async fn task(app: &App, shell: &Shell, text: &str) -> Result<Option<Explained>, HubError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let id = Uuid::parse_str(text).map_err(|_| HubError::field("/task", "must be the id of a task"))?;
+    let seen = tasks::get(&app.hub, &shell.caller, Id::new(id)).await?;
+    let review = match &seen.review {
+        None => None,
+        Some(review) => {
+            let filter = ApprovalFilter {
+                task: Some(seen.task.id),
+                order: ApprovalOrder::Age(None),
+                ..ApprovalFilter::default()
+            };
+            let requests = hub::approvals::list(&app.hub, &shell.caller, filter, REQUESTS_SHOWN).await?;
+            let of_review: Vec<Request> =
+                requests.into_iter().filter(|one| one.approval.review_id == review.review.id).collect();
+            Some(answer(review, &of_review))
+        }
+    };
+    Ok(Some(Explained { id, title: line(&title_of(&seen)), review }))
+}
+
+/// What would happen to a task with this config.
+pub(super) async fn simulate(app: &App, shell: &Shell, text: &str) -> Result<Simulated, HubError> {
+    let value = json::parse(text.as_bytes())
+        .map_err(|error| HubError::field("/config", format!("must be JSON: {error}")))?;
+    let config = value.as_object().cloned();
+    let config = config.ok_or_else(|| HubError::field("/config", "must be a JSON object"))?;
+    let wanted = NewTask {
+        config: serde_json::Value::Object(config),
+        metadata: serde_json::Map::new(),
+        project_id: None,
+        slug: None,
+        path: None,
+        assignee: None,
+        due_at: None,
+        depends_on: Vec::new(),
+        submit: true,
+    };
+    let found = tasks::simulate(&app.hub, &shell.caller, wanted).await?;
+    Ok(Simulated {
+        state: pill(found.state),
+        risk: risk(found.risk.level, found.shows_score.then_some(found.risk.score)),
+        answer: answer(&found.review, &found.requests),
+        passes: found.state == TaskState::Approved,
+        asks_because: found.asks_because.iter().map(|why| line(why)).collect(),
+    })
+}
+
+impl Answer {
+    pub(super) fn asked(&self) -> String {
+        plural(self.people.len(), "person").replace("persons", "people")
+    }
+}

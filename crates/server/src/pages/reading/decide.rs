@@ -1,0 +1,241 @@
+//! What the reader may do: the forms, or why there are none.
+
+use domain::Timestamp;
+use domain::approvals::{Answer, ApprovalKind, ApprovalStatus};
+use domain::reviews::VoteRefusal;
+use domain::risk::RiskLevel;
+use domain::tasks::{Mode, RollbackStrategy, Task, TaskConfig, TaskState};
+use hub::tasks::{Dossier, Mine, Prospect};
+
+use super::People;
+use crate::pages::show::{Markup, clock, line, plural};
+
+/// What the reader may do.
+pub(in crate::pages) enum Decide {
+    /// Sign, or refuse to.
+    Open(Box<Form>),
+    /// Nothing, and why.
+    Not(Markup),
+}
+
+/// What the forms hold.
+pub(in crate::pages) struct Form {
+    pub(in crate::pages) approval_id: String,
+    pub(in crate::pages) content_hash: String,
+    pub(in crate::pages) review_hash: String,
+    pub(in crate::pages) short: String,
+    pub(in crate::pages) revision: i64,
+    /// For which policies the signature counts.
+    pub(in crate::pages) as_words: Markup,
+    /// What follows from approving.
+    pub(in crate::pages) consequence: Markup,
+    /// What the reader answered before.
+    pub(in crate::pages) before: Option<Markup>,
+    /// What must be typed to approve.
+    pub(in crate::pages) must_type: Option<String>,
+    /// The same as a pattern for the browser.
+    pub(in crate::pages) pattern: String,
+    /// Whether the review itself is asked about, and not its skipping.
+    pub(in crate::pages) is_review: bool,
+    pub(in crate::pages) delegates: Vec<(String, String)>,
+    /// Where the form is: `inbox` or `task`.
+    pub(in crate::pages) from: &'static str,
+    /// What was typed before, where the answer was not taken.
+    pub(in crate::pages) typed: String,
+}
+
+impl Decide {
+    pub(super) fn of(
+        dossier: &Dossier,
+        config: Option<&TaskConfig>,
+        (people, now): (&People<'_>, Timestamp),
+        from: &'static str,
+    ) -> Self {
+        let task = &dossier.seen.task;
+        let (Some(mine), Some(review)) = (&dossier.mine, &dossier.seen.review) else {
+            return Self::Not(not_asked(dossier, people));
+        };
+        let prospect = match &mine.may {
+            Ok(prospect) => prospect,
+            Err(refusal) => return Self::Not(refused(refusal, mine, task, now)),
+        };
+        let must_type = must_type(task, config);
+        Self::Open(Box::new(Form {
+            approval_id: mine.approval.id.to_string(),
+            content_hash: task.content_hash.to_string(),
+            review_hash: review.review.review_hash.to_string(),
+            short: task.content_hash.to_string().chars().skip("sha256:".len()).take(8).collect(),
+            revision: task.revision,
+            as_words: as_words(dossier, mine),
+            consequence: consequence(dossier, config, (mine, prospect)),
+            before: before(mine, now),
+            pattern: must_type.as_deref().map(escaped).unwrap_or_default(),
+            must_type,
+            is_review: mine.approval.kind == ApprovalKind::Review,
+            delegates: delegates(mine, people),
+            from,
+            typed: String::new(),
+        }))
+    }
+}
+
+/// What must be typed to approve: the name of what is changed, where the change is critical and is not undone by itself.
+pub(in crate::pages) fn must_type(task: &Task, config: Option<&TaskConfig>) -> Option<String> {
+    let config = config?;
+    let is_critical = task.risk.level == RiskLevel::Critical;
+    if !is_critical || config.rollback_strategy == RollbackStrategy::Automatic {
+        return None;
+    }
+    let alone = config.resources.iter().find(|resource| resource.mode == Mode::Exclusive);
+    alone.or(config.resources.first()).map(|resource| resource.id.clone())
+}
+
+/// Whether what was typed is what must be.
+pub(in crate::pages) fn typed_word(wanted: Option<&str>, typed: Option<&str>) -> bool {
+    wanted.is_none_or(|wanted| typed == Some(wanted))
+}
+
+/// As a pattern that matches this text only. Ids of resources hold nothing but letters, digits and `._/@+=:-`.
+fn escaped(text: &str) -> String {
+    let mut pattern = String::new();
+    for letter in text.chars() {
+        if !letter.is_ascii_alphanumeric() && !"_@=:".contains(letter) {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern
+}
+
+fn not_asked(dossier: &Dossier, people: &People<'_>) -> Markup {
+    let task = &dossier.seen.task;
+    if task.state != TaskState::Reviewing {
+        return line(closed(task.state));
+    }
+    if people.is_me(task.author_id) {
+        return line("You wrote this task, so others decide on it.");
+    }
+    if dossier.started_by.is_some_and(|owner| people.is_me(owner)) {
+        let name = people.face(task.author_id).name;
+        return line(&format!("You answer for {name}, which wrote this task, so others decide on it."));
+    }
+    if dossier.is_own {
+        return line("You had a hand in this task, so others decide on it.");
+    }
+    line("You are not asked about this task: none of its policies names you or a role you hold.")
+}
+
+const fn closed(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Draft => "A draft. Nobody is asked until it is handed in.",
+        TaskState::Submitted => "The hub makes its preview. Reviewers are asked after that.",
+        TaskState::Reviewing => "The review is open.",
+        TaskState::Approved => {
+            "The review ended with yes. It waits for an agent and for what it touches to be free."
+        }
+        TaskState::Applying => "It is being applied. It cannot be edited or cancelled meanwhile.",
+        TaskState::Completed => "It was applied.",
+        TaskState::Rejected => {
+            "The review ended with no. Nothing ran. The author can resubmit it as a new task."
+        }
+        TaskState::Cancelled => "It was given up before it began. Nothing ran.",
+        TaskState::Failed => "It was tried and did not work.",
+    }
+}
+
+fn refused(refusal: &VoteRefusal, mine: &Mine, task: &Task, now: Timestamp) -> Markup {
+    match refusal {
+        VoteRefusal::Resolved(_) if task.state != TaskState::Reviewing => match before(mine, now) {
+            Some(before) => {
+                let mut words = before;
+                words.raw(format_args!(" {}", line(closed(task.state))));
+                words
+            }
+            None => line(closed(task.state)),
+        },
+        VoteRefusal::Closed if mine.approval.status == ApprovalStatus::Delegated => {
+            line("You passed this request on. Whoever got it decides.")
+        }
+        other => {
+            let text = other.to_string();
+            let mut letters = text.chars();
+            let first = letters.next().map(char::to_uppercase);
+            let text: String = first.into_iter().flatten().chain(letters).collect();
+            line(&format!("{text}."))
+        }
+    }
+}
+
+fn before(mine: &Mine, now: Timestamp) -> Option<Markup> {
+    let response = mine.approval.response.as_ref()?;
+    let verb = match response.action {
+        Answer::Approve => "approved",
+        Answer::Reject => "rejected",
+        Answer::RequestChanges => "requested changes",
+    };
+    Some(line(&format!("You {verb} at {}.", clock(response.at, now))))
+}
+
+fn as_words(dossier: &Dossier, mine: &Mine) -> Markup {
+    if mine.approval.kind == ApprovalKind::Override {
+        return line("as the second admin of an override");
+    }
+    let seat = dossier.seats.iter().find(|seat| seat.approval.id == mine.approval.id);
+    let policies =
+        dossier.seen.review.as_ref().map(|seen| seen.review.policies.as_slice()).unwrap_or_default();
+    let counts = seat.map(|seat| seat.counts_for.as_slice()).unwrap_or_default();
+    let names: Vec<&str> =
+        counts.iter().filter_map(|place| policies.get(*place)).map(|policy| policy.name.as_str()).collect();
+    line(&format!("for {}", names.join(", ")))
+}
+
+/// What happens next, as far as the hub knows.
+fn consequence(
+    dossier: &Dossier,
+    config: Option<&TaskConfig>,
+    (mine, prospect): (&Mine, &Prospect),
+) -> Markup {
+    let mut words = Markup::default();
+    if prospect.resolution.is_none() {
+        let missing: Vec<String> = prospect.missing.iter().map(|missing| format!("{missing}.")).collect();
+        words.raw(format_args!("Others must sign too. {}", line(&missing.join(" "))));
+        return words;
+    }
+    let first = match mine.approval.kind {
+        ApprovalKind::Review => "Yours is the last signature.",
+        ApprovalKind::Override => "Yours is the second signature: the review is skipped.",
+    };
+    words.raw(format_args!("<b>{first}</b> "));
+    let waits = dossier.seen.blocked_by().len();
+    let then = match waits {
+        0 => "An agent may apply it as soon as what it touches is free".to_owned(),
+        _ => format!("An agent may apply it when {} it waits for are done", plural(waits, "task")),
+    };
+    let attempts = config.map_or(1, TaskConfig::attempts);
+    let times = if attempts == 1 { "once".to_owned() } else { format!("in up to {attempts} attempts") };
+    words.raw(format_args!("{}, {times}.", line(&then)));
+    words
+}
+
+fn delegates(mine: &Mine, people: &People<'_>) -> Vec<(String, String)> {
+    let mut named: Vec<(String, String)> = mine
+        .others
+        .iter()
+        .map(|id| (id.to_string(), domain::rendering::plain(&people.face(*id).name)))
+        .collect();
+    named.sort_by(|(_, a), (_, b)| a.cmp(b));
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_what_must_be_typed_and_nothing_else() {
+        assert_eq!(escaped("prod-db.01/x"), "prod\\-db\\.01\\/x");
+        assert!(typed_word(None, None) && typed_word(None, Some("x")));
+        assert!(typed_word(Some("prod"), Some("prod")));
+        assert!(!typed_word(Some("prod"), None) && !typed_word(Some("prod"), Some("Prod")));
+    }
+}

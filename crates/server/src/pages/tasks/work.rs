@@ -1,0 +1,139 @@
+//! Attempts to apply a task, what they wrote, and the locks it needs or holds.
+
+use domain::executions::{Execution, ExecutionResult, Phase, Purpose, TAIL_BYTES_MAX};
+use domain::permissions::Capability;
+use domain::tasks::TaskState;
+use hub::locks::queue;
+use hub::tasks::Dossier;
+
+use crate::App;
+use crate::pages::reading::ResourceShown;
+use crate::pages::shell::Shell;
+use crate::pages::show::{Face, Markup, ago, clock, grouped, line, lines, span, time};
+use crate::problem::Problem;
+
+/// One attempt.
+pub(super) struct Attempt {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) agent: Markup,
+    pub(super) is_running: bool,
+    pub(super) result: &'static str,
+    pub(super) class: &'static str,
+    pub(super) times: Markup,
+    pub(super) heartbeat: Markup,
+    pub(super) deadline: String,
+    pub(super) error: Option<Markup>,
+    pub(super) output: Vec<Markup>,
+    pub(super) output_about: String,
+    pub(super) locks: Vec<Taken>,
+}
+
+/// A lock that an attempt began under.
+pub(super) struct Taken {
+    pub(super) key: Markup,
+    pub(super) mode: &'static str,
+    pub(super) fence: String,
+}
+
+/// Something the task needs.
+pub(super) struct Lock {
+    pub(super) name: Markup,
+    pub(super) is_free: bool,
+    pub(super) about: Markup,
+}
+
+pub(super) fn attempts(dossier: &Dossier, shell: &Shell) -> Vec<Attempt> {
+    dossier.executions.iter().map(|execution| attempt(execution, dossier, shell)).collect()
+}
+
+fn attempt(execution: &Execution, dossier: &Dossier, shell: &Shell) -> Attempt {
+    let named = dossier.names.get(&execution.agent_id);
+    let face = Face {
+        name: named.map_or_else(|| execution.agent_id.to_string(), |named| named.name.clone()),
+        is_agent: true,
+        is_me: false,
+    };
+    let (result, class) = result(execution);
+    let kept = grouped(execution.output_size);
+    let is_cut = execution.output_size > TAIL_BYTES_MAX as i64;
+    Attempt {
+        id: execution.id.to_string(),
+        title: match execution.purpose {
+            Purpose::Apply => format!("Attempt {}", execution.attempt),
+            Purpose::Rollback => format!("Rollback of attempt {}", execution.attempt),
+        },
+        agent: face.who(),
+        is_running: execution.ended_at.is_none(),
+        result,
+        class,
+        times: times(execution, shell),
+        heartbeat: ago(execution.last_heartbeat, shell.now),
+        deadline: clock(execution.deadline_at, shell.now),
+        error: execution.error.as_deref().map(lines),
+        output: execution.output_tail.lines().map(lines).collect(),
+        output_about: match is_cut {
+            true => format!("the end of {kept} bytes"),
+            false => format!("{kept} bytes"),
+        },
+        locks: execution.locks.iter().map(taken).collect(),
+    }
+}
+
+fn result(execution: &Execution) -> (&'static str, &'static str) {
+    match (execution.phase(), execution.result) {
+        (Phase::RollingBack, _) => ("rolling back", " warn"),
+        (Phase::Applying, _) => ("running", " run"),
+        (Phase::Ended, Some(ExecutionResult::Success)) => ("succeeded", " ok"),
+        (Phase::Ended, Some(ExecutionResult::Failure)) => ("failed", " bad"),
+        (Phase::Ended, Some(ExecutionResult::Timeout)) => ("ran out of time", " bad"),
+        (Phase::Ended, Some(ExecutionResult::Cancelled)) => ("ended by an admin", " bad"),
+        (Phase::Ended, None) => ("ended", ""),
+    }
+}
+
+fn times(execution: &Execution, shell: &Shell) -> Markup {
+    let began = clock(execution.created_at, shell.now);
+    match execution.ended_at {
+        Some(ended) => {
+            let took = span(ended.since(execution.created_at));
+            time(ended, &format!("{began} to {}, {took}", clock(ended, shell.now)))
+        }
+        None => time(execution.created_at, &format!("since {began}")),
+    }
+}
+
+fn taken(lock: &domain::executions::LockTaken) -> Taken {
+    Taken { key: line(&lock.key), mode: lock.mode.as_str(), fence: grouped(lock.fence) }
+}
+
+/// What the task needs, while it may still need it, and who has it now.
+pub(super) async fn locks(
+    app: &App,
+    shell: &Shell,
+    dossier: &Dossier,
+    resources: &[ResourceShown],
+) -> Result<Vec<Lock>, Problem> {
+    let wants = matches!(dossier.seen.task.state, TaskState::Reviewing | TaskState::Approved);
+    if !wants || !shell.caller.capabilities.contains(Capability::LocksRead) {
+        return Ok(Vec::new());
+    }
+    let mut locks = Vec::with_capacity(resources.len());
+    for resource in resources {
+        let standing = queue(&app.hub, &shell.caller, &resource.key).await?;
+        let mut about = Markup::default();
+        match standing.holders.first() {
+            None => about.raw(format_args!("{}, free", resource.mode)),
+            Some(held) => {
+                let until = clock(held.hold.expires_at, shell.now);
+                about.raw(format_args!("{}, held {} until {until}", resource.mode, held.hold.mode.as_str()));
+            }
+        }
+        if !standing.waiters.is_empty() {
+            about.raw(format_args!(", {} in line", standing.waiters.len()));
+        }
+        let is_free = standing.holders.is_empty();
+        locks.push(Lock { name: resource.name.clone(), is_free, about });
+    }
+    Ok(locks)
+}

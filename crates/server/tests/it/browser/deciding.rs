@@ -1,0 +1,212 @@
+//! Choosing and signing, by hand and by key: nothing is signed that was not chosen, read and meant.
+
+use serde_json::json;
+use testkit::browser::{Browser, Look, keys};
+
+use super::Office;
+use crate::reviews::answer;
+use crate::support::{eventually, expect, id};
+
+const CHOSEN: &str = "document.querySelector('#sign [name=decision]:checked')?.value ?? null";
+const SIGN: &str = "#sign .when-approve .btn-sign";
+
+async fn approved(office: &Office, task: &serde_json::Value) {
+    eventually("the approval", async || (office.state(task).await == "APPROVED").then_some(())).await;
+}
+
+/// Where an element is in the window.
+async fn place(browser: &Browser, css: &str) -> serde_json::Value {
+    let script = "const at = document.querySelector(arguments[0]).getBoundingClientRect();
+                  return [at.x, at.y, at.width, at.height];";
+    browser.run(script, &[json!(css)]).await
+}
+
+#[tokio::test]
+async fn approving_by_click_takes_a_choice_and_a_signature() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let request = office.request(&task).await;
+    let browser = office.live("/").await;
+    browser.click(&format!("#row-{} .item-title", id(&request))).await;
+    browser.wait("document.querySelector('#sign [name=decision]')").await;
+    assert_eq!(browser.value(CHOSEN).await, json!(null), "nothing is preset");
+    let hidden = format!("document.querySelector('{SIGN}').checkVisibility()");
+    assert_eq!(browser.value(&hidden).await, json!(false), "nothing can be signed before a choice");
+    browser.click("#sign .choice:has([value=approve])").await;
+    let button = browser.text(SIGN).await;
+    assert!(button.contains("Approve revision 1"), "{button}");
+    assert_eq!(office.state(&task).await, "REVIEWING", "a choice signs nothing");
+    browser.click(SIGN).await;
+    approved(&office, &task).await;
+    browser.wait("location.search.startsWith('?done=')").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn approving_by_key_takes_a_letter_and_then_control_and_enter() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let browser = office.live(&format!("/tasks/{}", id(&task))).await;
+    browser.press(&[keys::CONTROL, keys::ENTER]).await;
+    assert_eq!(browser.value(CHOSEN).await, json!(null), "with nothing chosen it does nothing");
+    for (letter, choice) in [('r', "reject"), ('c', "changes"), ('d', "delegate"), ('a', "approve")] {
+        browser.press(&[letter]).await;
+        assert_eq!(browser.value(CHOSEN).await, json!(choice));
+    }
+    browser.press(&[keys::ESCAPE]).await;
+    assert_eq!(browser.value(CHOSEN).await, json!(null), "escape undoes the choice");
+    browser.press(&['a']).await;
+    browser.press(&[keys::ENTER]).await;
+    assert_eq!(office.state(&task).await, "REVIEWING", "neither the letter nor Enter signs");
+    browser.press(&['m']).await;
+    browser.press(&[keys::CONTROL, keys::ENTER]).await;
+    assert_eq!(office.state(&task).await, "REVIEWING", "whoever writes a comment signs nothing");
+    browser.press(&[keys::ESCAPE]).await;
+    browser.press(&[keys::CONTROL, keys::ENTER]).await;
+    approved(&office, &task).await;
+    browser.wait("location.search.startsWith('?done=')").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn letters_are_letters_while_somebody_types_and_can_be_turned_off() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let browser = office.live(&format!("/tasks/{}", id(&task))).await;
+    browser.press(&['m']).await;
+    assert_eq!(browser.value("document.activeElement.id").await, json!("c-new"));
+    browser.type_text("a c r d j . ?").await;
+    assert_eq!(browser.value("document.activeElement.value").await, json!("a c r d j . ?"));
+    assert_eq!(browser.value(CHOSEN).await, json!(null));
+    browser.press(&[keys::ESCAPE]).await;
+    browser.press(&['?']).await;
+    browser.wait("document.querySelector('#keys:popover-open')").await;
+    browser.click("#keys label input").await;
+    browser.press(&[keys::ESCAPE]).await;
+    browser.press(&['a']).await;
+    assert_eq!(browser.value(CHOSEN).await, json!(null), "they are turned off");
+    browser.go("/account").await;
+    browser.press(&['?']).await;
+    assert_eq!(browser.value("document.querySelector('#keys:popover-open')").await, json!(null));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn enter_signs_nothing_wherever_the_focus_is() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let request = office.request(&task).await;
+    for path in [format!("/?open={}", id(&request)), format!("/tasks/{}", id(&task))] {
+        let browser = office.live(&path).await;
+        for choice in ["approve", "reject", "changes", "delegate"] {
+            browser.click(&format!("#sign .choice:has([value={choice}])")).await;
+            browser.run("document.querySelector('#sign :checked').focus();", &[]).await;
+            browser.press(&[keys::ENTER]).await;
+        }
+        // In the one field where somebody who approves would press it.
+        browser.click("#sign .choice:has([value=approve])").await;
+        browser.click("#why-a").await;
+        browser.type_text("fine").await;
+        browser.press(&[keys::ENTER]).await;
+        assert_eq!(browser.path().await, path, "nothing was sent");
+        assert_eq!(office.state(&task).await, "REVIEWING", "{path}");
+        browser.close().await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_moves_under_the_pointer_after_a_choice() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let request = office.request(&task).await;
+    let browser = office.live(&format!("/?open={}", id(&request))).await;
+    let approve = "#sign .choice:has([value=approve])";
+    let before = place(&browser, approve).await;
+    browser.hover(approve).await;
+    // As a hand does that is used to double clicks.
+    browser.click_here().await;
+    browser.click_here().await;
+    assert_eq!(browser.value(CHOSEN).await, json!("approve"));
+    assert_eq!(place(&browser, approve).await, before);
+    assert_eq!(office.state(&task).await, "REVIEWING", "a second click does not sign");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_stale_signature_is_refused_and_says_that_nothing_was_signed() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let path = format!("/tasks/{}", id(&task));
+    // Without the module nothing keeps the page from growing old.
+    let browser = office.browser(Look { has_scripts: false, ..Look::default() }).await;
+    browser.go(&path).await;
+    let change = json!({"config": {"type": "infrastructure", "description": "Drop the table",
+        "resources": [{"type": "database", "id": "prod-db-01", "mode": "exclusive"}]}});
+    let edit = office.hub.request("PATCH", &format!("/api/v1{path}")).bearer_auth(&office.author);
+    expect(edit.header("if-match", "*").json(&change), 200).await;
+    browser.expects("409");
+    browser.click("#sign .choice:has([value=approve])").await;
+    browser.click(SIGN).await;
+    let said = browser.text("[role=alert]").await;
+    assert!(said.contains("Nothing was signed"), "{said}");
+    assert_eq!(office.state(&task).await, "REVIEWING");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn everything_works_without_scripts() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let request = office.request(&task).await;
+    let browser = office.browser(Look { has_scripts: false, ..Look::default() }).await;
+    browser.go("/").await;
+    browser.click(&format!("#row-{} .item-title", id(&request))).await;
+    browser.click("#sign .choice:has([value=approve])").await;
+    browser.click(SIGN).await;
+    approved(&office, &task).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn another_revision_takes_the_choice_back_and_marks_what_changed() {
+    let office = Office::open().await;
+    let task = office.task("Add an index").await;
+    let path = format!("/tasks/{}", id(&task));
+    let browser = office.live(&path).await;
+    browser.click("#sign .choice:has([value=approve])").await;
+    // What the block goes through, from the beginning.
+    let watch = "window.seen = []; new MutationObserver(() => {
+            const block = document.getElementById('sign');
+            window.seen.push([block.matches('.settling'), block.querySelectorAll('.changed').length]);
+        }).observe(document.getElementById('sign'), { attributes: true, subtree: true, childList: true });
+        window.sent = 0;
+        document.addEventListener('submit', (event) => { if (!event.defaultPrevented) window.sent += 1; event.preventDefault(); });";
+    browser.run(watch, &[]).await;
+    let change = json!({"config": {"type": "infrastructure", "description": "Drop the table",
+        "resources": [{"type": "database", "id": "prod-db-01", "mode": "exclusive"}]}});
+    let edit = office.hub.request("PATCH", &format!("/api/v1{path}")).bearer_auth(&office.author);
+    expect(edit.header("if-match", "*").json(&change), 200).await;
+    browser.wait("document.querySelector('#sign.settling')").await;
+    assert_eq!(browser.value(CHOSEN).await, json!(null), "another content has to be chosen anew");
+    // Somebody who chooses and signs in one go is faster than anybody can read.
+    let rash = "document.querySelector('#sign [value=approve]').checked = true;
+        document.getElementById('sign').classList.add('settling');
+        document.querySelector('#sign form.when-approve').requestSubmit(); return window.sent;";
+    assert_eq!(browser.run(rash, &[]).await, json!(0), "its buttons wait");
+    browser.wait("!document.querySelector('#sign.settling')").await;
+    browser.wait("window.seen.some(([settles, marks]) => settles && marks > 0)").await;
+    assert!(browser.text(SIGN).await.contains("revision 2"));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn whoever_was_outvoted_sees_it_while_the_page_is_open() {
+    let office = Office::open().await;
+    let bob = crate::reviews::person(&office.hub, "bob", &["reviewer"]).await;
+    let task = office.task("Add an index").await;
+    let browser = office.live(&format!("/tasks/{}", id(&task))).await;
+    let request = crate::reviews::asked(&office.hub, &bob, &task).await;
+    expect(answer(&office.hub, &bob, &request, "approve"), 200).await;
+    browser.wait("!document.querySelector('#sign [name=decision]')").await;
+    browser.close().await;
+}

@@ -1,0 +1,81 @@
+//! What every page must keep to.
+
+use server::routes::listed;
+use testkit::browser::{Browser, Look};
+use tokio::net::TcpListener;
+
+use super::Office;
+use crate::support::id;
+
+/// Every page that can be looked at by its address alone, a task and an open request.
+pub(super) async fn addresses(office: &Office) -> Vec<String> {
+    let task = office.task("Add an index").await;
+    let request = office.request(&task).await;
+    let pages = listed().into_iter().filter(|page| page.is_page && page.method == "GET");
+    let plain = pages.map(|page| page.path).filter(|path| !path.contains('{'));
+    // A socket, what only a form leads to, and what only a provider or a link sends one to.
+    let looked_at = plain.filter(|path| {
+        path != "/live"
+            && path != "/locks/release"
+            && !path.ends_with("/batch")
+            && !path.starts_with("/login/o")
+    });
+    looked_at.chain([format!("/tasks/{}", id(&task)), format!("/?open={}", id(&request))]).collect()
+}
+
+#[tokio::test]
+async fn the_link_of_the_first_start_logs_in() {
+    let hub = super::hub().await;
+    let browser = Browser::open(&hub.url(), Look::default()).await;
+    browser.go(&format!("/login/once?token={}", hub.admin_link)).await;
+    assert!(browser.path().await.starts_with("/login/once"), "looking at the link is not logging in");
+    browser.click("main button").await;
+    browser.wait("document.querySelector('.side .me')").await;
+    assert!(!browser.path().await.starts_with("/login"), "{}", browser.path().await);
+    assert_eq!(browser.value("document.cookie").await, "", "no script can read the login");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn no_page_asks_for_what_its_policy_forbids() {
+    let office = Office::open().await;
+    let browser = office.browser(Look::default()).await;
+    for path in addresses(&office).await {
+        browser.go(&path).await;
+        browser.wait("document.readyState === 'complete'").await;
+        let complaints = browser.complaints().await;
+        assert!(complaints.is_empty(), "{path}: {complaints:#?}");
+        let styled = "[...document.querySelectorAll('[style], style, script:not([src])')].length";
+        assert_eq!(browser.value(styled).await, 0, "{path}");
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn no_other_site_can_frame_a_page() {
+    let office = Office::open().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let elsewhere = format!("http://{}", listener.local_addr().unwrap());
+    let page =
+        format!("<!doctype html><title>x</title><iframe src=\"{}/account\"></iframe>", office.hub.url());
+    let router = axum::Router::new().fallback(move || std::future::ready(axum::response::Html(page.clone())));
+    tokio::select! {
+        ended = axum::serve(listener, router).into_future() => ended.unwrap(),
+        () = look(&elsewhere) => {}
+    }
+}
+
+/// Opens a page elsewhere that frames one of the hub.
+async fn look(elsewhere: &str) {
+    let browser = Browser::open(elsewhere, Look::default()).await;
+    browser.go("/").await;
+    browser.wait("document.querySelector('iframe')").await;
+    browser.expects("favicon");
+    let complaints = crate::support::eventually("a refusal", async || {
+        let complaints = browser.complaints().await;
+        (!complaints.is_empty()).then_some(complaints)
+    });
+    let complaints = complaints.await;
+    assert!(complaints.iter().all(|words| words.contains("frame-ancestors")), "{complaints:#?}");
+    browser.close().await;
+}

@@ -1,0 +1,128 @@
+//! Several decisions at once: all that is listed, and nothing that was not read.
+
+use serde_json::json;
+use testkit::on_each_engine;
+
+use super::{Desk, desk, leads, small, with, without};
+use crate::support::{expect, id};
+
+struct Two {
+    tasks: Vec<serde_json::Value>,
+    requests: Vec<String>,
+    list: String,
+}
+
+async fn two(desk: &Desk<'_>) -> Two {
+    let tasks = vec![desk.submitted(small("First")).await, desk.submitted(small("Second")).await];
+    let mut requests = Vec::new();
+    for task in &tasks {
+        requests.push(id(&desk.asked(task).await));
+    }
+    let named: Vec<String> = requests.iter().map(|id| format!("approval_ids={id}")).collect();
+    Two { tasks, requests, list: format!("/approvals/batch?{}", named.join("&")) }
+}
+
+#[tokio::test]
+async fn all_that_was_opened_is_signed_together() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let two = two(&desk).await;
+        let inbox = desk.page("/").await;
+        assert_eq!(inbox.matches("type=\"checkbox\" name=\"approval_ids\"").count(), 2, "{inbox}");
+        let page = desk.page(&two.list).await;
+        assert!(page.contains("Open 2 tasks first"), "{page}");
+        let (action, fields) = ("/approvals/batch", batch_fields(&page));
+        let sign = |fields: Vec<(String, String)>| with(with(fields, "action", "approve"), "read", "on");
+        let early = desk.post(action, &sign(fields.clone())).await;
+        assert_eq!(early.status.as_u16(), 409, "{}", early.text());
+        for request in &two.requests {
+            desk.page(&format!("/?open={request}")).await;
+        }
+        let page = desk.page(&two.list).await;
+        assert!(page.contains("Approve 2 tasks") && page.contains("last of 1"), "{page}");
+        let unread = desk.post(action, &with(fields.clone(), "action", "approve")).await;
+        assert_eq!(unread.status.as_u16(), 422, "{}", unread.text());
+        let hash = format!("review_hash.{}", two.requests[1]);
+        let unbound = desk.post(action, &sign(without(fields.clone(), &hash))).await;
+        assert_eq!(unbound.status.as_u16(), 422, "{}", unbound.text());
+        let stale = with(fields.clone(), &hash, &format!("sha256:{}", "b".repeat(64)));
+        let stale = desk.post(action, &sign(stale)).await;
+        assert_eq!(stale.status.as_u16(), 409, "{}", stale.text());
+        for task in &two.tasks {
+            assert_eq!(desk.state(task).await, "REVIEWING", "one that fails keeps all");
+        }
+        leads(&desk.post(action, &sign(fields)).await);
+        for task in &two.tasks {
+            assert_eq!(desk.state(task).await, "APPROVED");
+        }
+    })
+    .await;
+}
+
+/// The hidden fields of the form that signs: the list has a form to the same address that has none.
+fn batch_fields(page: &str) -> Vec<(String, String)> {
+    let forms = page.split("<form ").skip(1).filter_map(|form| form.split("</form>").next());
+    let signs = forms.filter(|form| form.contains("action=\"/approvals/batch\"")).map(super::hidden);
+    signs.max_by_key(Vec::len).unwrap()
+}
+
+#[tokio::test]
+async fn many_are_rejected_with_one_reason() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let two = two(&desk).await;
+        let fields = with(batch_fields(&desk.page(&two.list).await), "action", "reject");
+        let silent = desk.post("/approvals/batch", &fields).await;
+        assert_eq!(silent.status.as_u16(), 422, "{}", silent.text());
+        leads(&desk.post("/approvals/batch", &with(fields, "reason", "not this week")).await);
+        for task in &two.tasks {
+            assert_eq!(desk.state(task).await, "REJECTED");
+            assert_eq!(desk.asked(task).await["response_reason"], "not this week");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn high_risk_is_signed_one_by_one() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let catalogue = json!([{"pattern": "database:prod-*", "criticality": 100}]);
+        expect(hub.admin("PUT", "/api/v1/resource-catalogue").json(&catalogue), 200).await;
+        let config = json!({"type": "t", "description": "Dangerous", "declared_risk": "high",
+            "resources": [{"type": "database", "id": "prod-1", "mode": "exclusive"}]});
+        let task = desk.submitted(config).await;
+        assert!(["HIGH", "CRITICAL"].contains(&task["risk"]["level"].as_str().unwrap()), "{task}");
+        let request = desk.asked(&task).await;
+        let inbox = desk.page("/").await;
+        assert!(inbox.contains("Signed one by one") && !inbox.contains("name=\"approval_ids\""), "{inbox}");
+        let page = desk.page(&format!("/approvals/batch?approval_ids={}", id(&request))).await;
+        assert!(page.contains("Nothing here can be signed together"), "{page}");
+        desk.page(&format!("/?open={}", id(&request))).await;
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let fields: Vec<(String, String)> = vec![
+            ("approval_ids".to_owned(), id(&request)),
+            (format!("content_hash.{}", id(&request)), text(&task["content_hash"])),
+            (format!("review_hash.{}", id(&request)), text(&task["review"]["review_hash"])),
+            ("read".to_owned(), "on".to_owned()),
+            ("action".to_owned(), "approve".to_owned()),
+        ];
+        let tried = desk.post("/approvals/batch", &fields).await;
+        assert_eq!(tried.status.as_u16(), 409, "{}", tried.text());
+        assert_eq!(desk.state(&task).await, "REVIEWING");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_organization_without_batches_has_no_boxes() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        desk.submitted(small("One")).await;
+        let off = json!({"feature:batch_approvals": "disabled"});
+        expect(hub.admin("PATCH", "/api/v1/settings").json(&off), 200).await;
+        let inbox = desk.page("/").await;
+        assert!(!inbox.contains("name=\"approval_ids\"") && !inbox.contains("batch-bar"), "{inbox}");
+    })
+    .await;
+}

@@ -1,0 +1,71 @@
+//! The audit log.
+
+use hub::audit::sealer::seal_all;
+use serde_json::json;
+use testkit::on_each_engine;
+
+use super::{Reader, holds, lacks, post};
+use crate::backdoor::Backdoor;
+use crate::support::{all_items, eventually, get, id};
+
+#[tokio::test]
+async fn rows_open_to_their_reason_and_their_proof() {
+    on_each_engine(async |hub| {
+        let body = json!({"key": "resource:database:prod", "reason": "it <b>hangs</b>"});
+        post(&hub, &hub.admin_key, "/api/v1/locks/force-release", &body).await;
+        let row = eventually("a sealed row", async || {
+            drop(seal_all(&hub.hub).await);
+            let rows = all_items(&hub, &hub.admin_key, "/api/v1/audit?action=lock:force_released").await;
+            rows.into_iter().find(|row| !row["seal"].is_null())
+        })
+        .await;
+        let (admin, member) = (
+            Reader::of(&hub, &hub.admin_key).await,
+            Reader::of(&hub, &hub.member(&hub.admin_key, "mia").await).await,
+        );
+        let page = admin.page("/audit").await;
+        holds(&page, &["lock:force_released", "data-live=\"audit\"", "Not checked yet"]);
+        let at = row["occurred_at"].as_str().unwrap();
+        holds(&page, &[&at[11..at.len() - 1]]);
+        let open = format!("/audit?row={}", id(&row));
+        let shown = admin.page(&open).await;
+        let proof = get(&hub, &hub.admin_key, &format!("/api/v1/audit/{}/proof", id(&row))).await;
+        holds(&shown, &["it &#60;b&#62;hangs&#60;/b&#62;", proof["root"].as_str().unwrap()]);
+        holds(&shown, &[proof["leaf"].as_str().unwrap(), "127.0.0.1", "Download proof"]);
+        // Addresses and proofs are for admins.
+        let shown = member.page(&open).await;
+        holds(&shown, &["it &#60;b&#62;hangs", "so it is for admins"]);
+        lacks(&shown, &["127.0.0.1", proof["root"].as_str().unwrap(), "Check now", "Export NDJSON"]);
+        assert_eq!(member.fill("/audit/verify", &[]).await.status.as_u16(), 403);
+        for (query, is_there) in [
+            ("action=lock:force_released", true),
+            ("action=nothing:happened", false),
+            ("actor=me", true),
+            ("from=2020-01-01", true),
+            ("to=2020-01-01", false),
+        ] {
+            let page = admin.page(&format!("/audit?{query}")).await;
+            assert_eq!(page.contains(&format!("id=\"row-{}\"", id(&row))), is_there, "{query}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whether_the_chain_is_whole_comes_first() {
+    on_each_engine(async |hub| {
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        assert_eq!(admin.taken("/audit/verify", &[]).await, "/audit");
+        let page = admin.page("/audit").await;
+        holds(&page, &["<h2 id=\"h-v\">Verified</h2>", "rows under"]);
+        drop(seal_all(&hub.hub).await);
+        let backdoor = Backdoor::open(&hub).await;
+        let row = id(&all_items(&hub, &hub.admin_key, "/api/v1/audit").await[0]);
+        backdoor.change(&format!("UPDATE audit_logs SET reason = 'another one' WHERE id = '{row}'")).await;
+        admin.taken("/audit/verify", &[]).await;
+        let page = admin.page("/audit").await;
+        holds(&page, &["Not what was sealed", "the chain is broken", "Rows after this place are not proven"]);
+        lacks(&page, &[">Verified<"]);
+    })
+    .await;
+}

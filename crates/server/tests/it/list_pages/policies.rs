@@ -1,0 +1,114 @@
+//! Policies and settings.
+
+use serde_json::json;
+use testkit::on_each_engine;
+
+use super::{Reader, holds, lacks, post};
+use crate::reviews::{person, submitted};
+use crate::support::{all_items, get, id};
+
+const FORM: [(&str, &str); 11] = [
+    ("version", ""),
+    ("name", "Production databases"),
+    ("task_types", "infrastructure"),
+    ("resource_patterns", "database:prod-*"),
+    ("risk_threshold", "0"),
+    ("when", ""),
+    ("min_approvers", "1"),
+    ("required_roles", "reviewer"),
+    ("reject_on", "any"),
+    ("timeout_hours", "4"),
+    ("on_timeout", "deny"),
+];
+
+fn with(changes: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+    FORM.into_iter()
+        .map(|(name, value)| {
+            let changed = changes.iter().find(|(changed, _)| *changed == name);
+            (name, changed.map_or(value, |(_, value)| *value))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn policies_are_made_changed_explained_and_tried() {
+    on_each_engine(async |hub| {
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        let to = admin.taken("/policies", &with(&[])).await;
+        let page = admin.page(&to).await;
+        holds(&page, &["Production databases", "v1 in force", "1 of reviewer", "Save as v2", "Saved and on record"]);
+        let policies = all_items(&hub, &hub.admin_key, "/api/v1/policies").await;
+        let made = policies.iter().find(|policy| policy["name"] == "Production databases").unwrap();
+        assert_eq!((&made["timeout_seconds"], &made["resource_patterns"]), (&json!(14400), &json!(["database:prod-*"])));
+        let path = format!("/policies/{}", id(made));
+        for (changes, words) in [
+            ([("version", "1"), ("risk_threshold", "many")], "whole number"),
+            ([("version", "1"), ("timeout_hours", "soon")], "number of hours"),
+            ([("version", "1"), ("when", "not (valid")], "Nothing was saved"),
+            ([("version", "7"), ("when", "")], "Somebody changed the policy"),
+        ] {
+            let answer = admin.fill(&path, &with(&changes)).await;
+            assert_eq!(answer.status.as_u16(), 422, "{}", answer.text());
+            holds(&answer.text(), &[words]);
+        }
+        admin.taken(&path, &with(&[("version", "1"), ("min_approvers", "2")])).await;
+        assert_eq!(get(&hub, &hub.admin_key, &format!("/api/v1{path}")).await["min_approvers"], 2);
+        admin.taken(&path, &with(&[("version", "2"), ("min_approvers", "1")])).await;
+        let (ann, rob) = (person(&hub, "ann", &["author"]).await, person(&hub, "rob", &["reviewer"]).await);
+        let task = submitted(&hub, &ann).await;
+        let member = Reader::of(&hub, &rob).await;
+        let page = member.page(&format!("/policies?task={}", id(&task))).await;
+        holds(&page, &["Production databases v3", "applies", "Asked: 1 person.", ">Reachable."]);
+        lacks(&page, &["name=\"min_approvers\""]);
+        let config = json!({"type": "infrastructure", "description": "x", "resources": [{"type": "database", "id": "prod-1", "mode": "exclusive"}]});
+        let tried = Reader::of(&hub, &ann).await.fill("/policies/simulate", &[("config", &config.to_string())]).await;
+        assert_eq!(tried.status.as_u16(), 200, "{}", tried.text());
+        holds(&tried.text(), &["Production databases v3", "Reviewing", "rob"]);
+        let before = all_items(&hub, &ann, "/api/v1/tasks").await.len();
+        assert_eq!(before, 1, "nothing was proposed");
+        admin.taken(&format!("{path}/deactivate"), &[]).await;
+        assert_eq!(get(&hub, &hub.admin_key, &format!("/api/v1{path}")).await["active"], false);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn settings_show_each_what_is_theirs() {
+    on_each_engine(async |hub| {
+        let mia = hub.member(&hub.admin_key, "mia").await;
+        let hook = json!({"url": "https://hooks.example/a", "types": ["task:*"]});
+        post(&hub, &hub.admin_key, "/api/v1/webhooks", &hook).await;
+        let (admin, member) = (Reader::of(&hub, &hub.admin_key).await, Reader::of(&hub, &mia).await);
+        let page = admin.page("/settings").await;
+        holds(
+            &page,
+            &["https://hooks.example/a", "lock:max_ttl", "feature:batch_approvals", "mia", "Working"],
+        );
+        let hers = member.page("/settings").await;
+        holds(
+            &hers,
+            &[
+                "Webhooks are shown to admins",
+                "What the organization has set is shown to admins",
+                "yours, and those of your agents",
+            ],
+        );
+        lacks(&hers, &["hooks.example", "name=\"value\"", "lock:max_ttl"]);
+        let own = get(&hub, &mia, "/api/v1/me").await["key_id"].as_str().unwrap().to_owned();
+        let theirs = get(&hub, &hub.admin_key, "/api/v1/me").await["key_id"].as_str().unwrap().to_owned();
+        holds(&hers, &[&format!("id=\"key-{own}\"")]);
+        lacks(&hers, &[&format!("id=\"key-{theirs}\"")]);
+        holds(&page, &[&format!("id=\"key-{own}\""), &format!("id=\"key-{theirs}\"")]);
+        let set = |value: &'static str| [("name", "lock:max_ttl"), ("value", value)];
+        admin.taken("/settings", &set("7200")).await;
+        assert_eq!(get(&hub, &hub.admin_key, "/api/v1/settings").await["lock:max_ttl"], 7200);
+        for wrong in ["nope", "-1", "[1]"] {
+            let answer = admin.fill("/settings", &set(wrong)).await;
+            assert_eq!(answer.status.as_u16(), 422, "{wrong} {}", answer.text());
+            holds(&answer.text(), &["Nothing was saved"]);
+        }
+        assert_eq!(member.fill("/settings", &set("60")).await.status.as_u16(), 403);
+        assert_eq!(get(&hub, &hub.admin_key, "/api/v1/settings").await["lock:max_ttl"], 7200);
+    })
+    .await;
+}
