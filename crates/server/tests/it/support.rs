@@ -259,3 +259,12 @@ pub(crate) async fn make(hub: &TestHub, key: &str, path: &str, body: Value) -> V
 pub(crate) fn id(thing: &Value) -> String {
     thing["id"].as_str().unwrap_or_else(|| panic!("no id in {thing}")).to_owned()
 }
+
+/// A page without the one script it may have, which is the hub's own and has an address.
+pub(crate) fn without_module(page: &str) -> String {
+    let Some((before, rest)) = page.split_once("<script type=\"module\" src=\"/assets/app.js") else {
+        return page.to_owned();
+    };
+    let (_, after) = rest.split_once("\"></script>").unwrap();
+    format!("{before}{after}")
+}

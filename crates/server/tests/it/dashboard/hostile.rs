@@ -3,8 +3,8 @@
 use serde_json::json;
 use testkit::on_each_engine;
 
-use super::{desk, without_module};
-use crate::support::{expect, id};
+use super::desk;
+use crate::support::{expect, id, without_module};
 
 const HOSTILE: &str =
     "</script><script>alert(1)</script>'\"><img src=x onerror=alert(1)>\u{202e}\u{200b}{{ 7*7 }}\u{2066}";

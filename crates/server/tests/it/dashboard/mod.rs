@@ -12,13 +12,6 @@ mod frame;
 mod hostile;
 mod reading;
 
-/// A page without its one script, which is the hub's own and has an address.
-fn without_module(page: &str) -> String {
-    let (before, rest) = page.split_once("<script type=\"module\" src=\"/assets/app.js").unwrap();
-    let (_, after) = rest.split_once("\"></script>").unwrap();
-    format!("{before}{after}")
-}
-
 /// A member with these roles, logged in.
 async fn member(hub: &TestHub, name: &str, roles: &[&str]) -> Login {
     let email = format!("{name}@default.example");

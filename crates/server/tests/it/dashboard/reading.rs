@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use testkit::on_each_engine;
 
-use super::{desk, form, small, without_module};
+use super::{desk, form, small};
 use crate::executions::{config, stage};
-use crate::support::{Login, expect, id};
+use crate::support::{Login, expect, id, without_module};
 
 #[tokio::test]
 async fn a_row_only_opens_and_no_decision_is_chosen() {
