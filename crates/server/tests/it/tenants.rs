@@ -217,6 +217,8 @@ async fn marks_of(backdoor: &Backdoor, org: &str) -> BTreeSet<String> {
             "review_hash",
             "sha256",
             "sort_name",
+            "secret",
+            "previous_secret",
         ];
         let is_bytes =
             |column: &str| hidden.contains(&column) || (table == "task_revisions" && column == "config");
