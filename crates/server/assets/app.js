@@ -228,7 +228,9 @@ function morphOccupied(merge, list, to) {
  *  move the rows. @param {Element} list */
 function barOf(list) {
   const frame = list.closest("form, table") ?? list;
-  const before = frame.previousElementSibling;
+  // Beside a list that leads to what stands next to it there is no room of its own.
+  const inside = list.matches("nav");
+  const before = inside ? list.firstElementChild : frame.previousElementSibling;
   if (before?.matches(".new-bar[data-keep]")) return before;
   const bar = document.createElement("button");
   bar.type = "button";
@@ -240,7 +242,7 @@ function barOf(list) {
   bar.children[2].textContent = ".";
   bar.children[2].className = "end";
   bar.addEventListener("click", reveal);
-  frame.before(bar);
+  if (inside) list.prepend(bar); else frame.before(bar);
   return bar;
 }
 
