@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use wire::{
     AppendOutput, ClaimTask, ClaimedTask, Code, CompleteExecution, Execution, ExecutionPhase,
-    ExecutionPurpose, FailExecution, NextTask,
+    ExecutionPurpose, FailExecution, NextTask, Progress,
 };
 
 use crate::{Client, ClientError};
@@ -202,7 +202,7 @@ pub struct OutputWriter {
 impl OutputWriter {
     /// Appends at most 256 KiB. If the answer is lost it may be said again: it is not written twice.
     pub async fn write(&mut self, text: &str) -> Result<(), ClientError> {
-        let more = AppendOutput { text: text.to_owned(), offset: self.written };
+        let more = AppendOutput { text: text.to_owned(), offset: self.written, progress: None };
         match self.client.append_output(self.execution, &more).await {
             Ok(kept) => self.written = Some(kept.output_size),
             // It is there already.
@@ -210,6 +210,12 @@ impl OutputWriter {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Says how far the work is. It may be said again: only the last counts.
+    pub async fn progress(&self, progress: Progress) -> Result<(), ClientError> {
+        let more = AppendOutput { progress: Some(progress), ..AppendOutput::default() };
+        self.client.append_output(self.execution, &more).await.map(drop)
     }
 }
 

@@ -38,7 +38,7 @@ fn execution(phase: &str) -> Value {
         "id": id, "task_id": id, "purpose": "apply", "phase": phase, "grant_id": id, "attempt": 1, "retry_count": 0,
         "agent_id": id, "started_at": TIME, "last_heartbeat": TIME, "lease_until": TIME, "deadline_at": TIME,
         "completed_at": null, "result": "success", "outcome": "known", "rollback": "none", "error": null,
-        "error_details": null, "output": "", "output_size": 0, "output_key": null, "locks": [],
+        "error_details": null, "output": "", "output_size": 0, "output_key": null, "progress": null, "locks": [],
     })
 }
 

@@ -32,6 +32,8 @@ row!(Execution {
     output_id,
     output_size,
     output_tail,
+    progress_percent,
+    progress_message,
     ended_at,
     created_at,
     updated_at
@@ -45,31 +47,36 @@ statement!(
 statement!(
     GET: Execution = "SELECT id, org_id, task_id, grant_id, purpose, attempt, agent_id, result, outcome, rollback, \
                       error, error_details, locks, last_heartbeat, lease_until, deadline_at, output_id, \
-                      output_size, output_tail, ended_at, created_at, updated_at FROM executions \
+                      output_size, output_tail, progress_percent, progress_message, \
+                      ended_at, created_at, updated_at FROM executions \
                       WHERE org_id = $1 AND id = $2"
 );
 statement!(
     GET_LOCKED: Execution = "SELECT id, org_id, task_id, grant_id, purpose, attempt, agent_id, result, outcome, \
                              rollback, error, error_details, locks, last_heartbeat, lease_until, deadline_at, \
-                             output_id, output_size, output_tail, ended_at, created_at, updated_at FROM executions \
+                             output_id, output_size, output_tail, progress_percent, progress_message, \
+                             ended_at, created_at, updated_at FROM executions \
                              WHERE org_id = $1 AND id = $2", lock "FOR UPDATE"
 );
 statement!(
     UNDONE_BY: Execution = "SELECT id, org_id, task_id, grant_id, purpose, attempt, agent_id, result, outcome, \
                             rollback, error, error_details, locks, last_heartbeat, lease_until, deadline_at, \
-                            output_id, output_size, output_tail, ended_at, created_at, updated_at FROM executions \
+                            output_id, output_size, output_tail, progress_percent, progress_message, \
+                            ended_at, created_at, updated_at FROM executions \
                             WHERE NULLIF(org_id, NULL) = $1 AND grant_id = $2 AND purpose = 'apply' AND attempt = $3",
     lock "FOR UPDATE"
 );
 statement!(
     UPDATE = "UPDATE executions SET result = $1, outcome = $2, rollback = $3, error = $4, error_details = $5, \
               last_heartbeat = $6, lease_until = $7, deadline_at = $8, output_id = $9, output_size = $10, \
-              output_tail = $11, ended_at = $12, updated_at = $13 WHERE org_id = $14 AND id = $15"
+              output_tail = $11, ended_at = $12, updated_at = $13, progress_percent = $14, progress_message = $15 \
+              WHERE org_id = $16 AND id = $17"
 );
 statement!(
     LIST: Execution = "SELECT id, org_id, task_id, grant_id, purpose, attempt, agent_id, result, outcome, rollback, \
                        error, error_details, locks, last_heartbeat, lease_until, deadline_at, output_id, \
-                       output_size, output_tail, ended_at, created_at, updated_at FROM executions \
+                       output_size, output_tail, progress_percent, progress_message, \
+                       ended_at, created_at, updated_at FROM executions \
                        WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2"
                       and ["(created_at, id) < (?, ?)"]
                       then "ORDER BY created_at DESC, id DESC LIMIT ?"
@@ -78,12 +85,14 @@ statement!(
     LATEST: Execution =
         lite "SELECT e.id, e.org_id, e.task_id, e.grant_id, e.purpose, e.attempt, e.agent_id, e.result, e.outcome, \
               e.rollback, e.error, e.error_details, e.locks, e.last_heartbeat, e.lease_until, e.deadline_at, \
-              e.output_id, e.output_size, e.output_tail, e.ended_at, e.created_at, e.updated_at FROM executions e \
+              e.output_id, e.output_size, e.output_tail, e.progress_percent, e.progress_message, \
+              e.ended_at, e.created_at, e.updated_at FROM executions e \
               WHERE NULLIF(e.org_id, NULL) = $1 AND e.task_id IN (SELECT value FROM json_each($2)) AND NOT EXISTS \
               (SELECT 1 FROM executions l WHERE l.task_id = e.task_id AND (l.created_at, l.id) > (e.created_at, e.id))",
         pg "SELECT e.id, e.org_id, e.task_id, e.grant_id, e.purpose, e.attempt, e.agent_id, e.result, e.outcome, \
             e.rollback, e.error, e.error_details, e.locks, e.last_heartbeat, e.lease_until, e.deadline_at, \
-            e.output_id, e.output_size, e.output_tail, e.ended_at, e.created_at, e.updated_at FROM executions e \
+            e.output_id, e.output_size, e.output_tail, e.progress_percent, e.progress_message, \
+            e.ended_at, e.created_at, e.updated_at FROM executions e \
             WHERE e.org_id = $1 AND e.task_id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2)) AND \
             NOT EXISTS (SELECT 1 FROM executions l WHERE l.task_id = e.task_id AND (l.created_at, l.id) > \
             (e.created_at, e.id))"
@@ -91,7 +100,8 @@ statement!(
 statement!(
     ASKED: Execution = "SELECT id, org_id, task_id, grant_id, purpose, attempt, agent_id, result, outcome, rollback, \
                         error, error_details, locks, last_heartbeat, lease_until, deadline_at, output_id, \
-                        output_size, output_tail, ended_at, created_at, updated_at FROM executions \
+                        output_size, output_tail, progress_percent, progress_message, \
+                        ended_at, created_at, updated_at FROM executions \
                         WHERE org_id = $1 AND rollback = 'asked' ORDER BY created_at, id LIMIT $2"
 );
 // Over all organizations, oldest first: a walk along the index of those that run, from its beginning.
@@ -205,6 +215,8 @@ pub async fn update(tx: &mut Tx, execution: &Execution) -> Result<()> {
         &execution.output_tail,
         execution.ended_at,
         execution.updated_at,
+        execution.progress_percent,
+        execution.progress_message.as_deref(),
         execution.org_id,
         execution.id,
     ];

@@ -208,6 +208,9 @@ pub struct Execution {
     /// Where the whole output is kept; null while there is none.
     #[schema(required)]
     pub output_key: Option<Uuid>,
+    /// How far its agent says it is; null where it says nothing.
+    #[schema(required)]
+    pub progress: Option<Progress>,
     /// The keys it holds or held, by key.
     pub locks: Vec<ExecutionLock>,
 }
@@ -227,6 +230,22 @@ pub struct ExecutionHeard {
     pub heartbeat_interval_seconds: u32,
 }
 
+/// How far an attempt is, in its agent's words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    /// Of 100.
+    #[garde(inner(range(max = 100)))]
+    #[schema(required, maximum = 100)]
+    #[serde(default)]
+    pub percent: Option<u8>,
+    /// What is being done: at most 200 characters on one line.
+    #[garde(skip)]
+    #[schema(required, min_length = 1, max_length = 200)]
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
 /// Adds to the output of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Validate, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -239,6 +258,10 @@ pub struct AppendOutput {
     #[garde(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    /// How far the work is; what was said before stays where this is missing.
+    #[garde(dive)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
 }
 
 /// What was appended is kept.
@@ -313,7 +336,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_refused() {
-        let append = |bytes| AppendOutput { text: "x".repeat(bytes), offset: None };
+        let append = |bytes| AppendOutput { text: "x".repeat(bytes), ..AppendOutput::default() };
         assert!(append(APPEND_BYTES_MAX).validate().is_ok());
         assert!(append(APPEND_BYTES_MAX + 1).validate().is_err());
         assert!(NextTask { wait_seconds: Some(WAIT_SECONDS_MAX + 1) }.validate().is_err());

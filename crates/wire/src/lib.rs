@@ -57,7 +57,7 @@ pub use events::{Event, Events, EventsQuery, Pulse, SocketQuery, StreamQuery, Su
 pub use executions::{
     AppendOutput, AppendedOutput, ClaimTask, ClaimedTask, CompleteExecution, Execution, ExecutionGrant,
     ExecutionHeard, ExecutionLock, ExecutionOutcome, ExecutionPhase, ExecutionPurpose, ExecutionResult,
-    FailExecution, NextTask, Output, OutputQuery, RollbackStatus,
+    FailExecution, NextTask, Output, OutputQuery, Progress, RollbackStatus,
 };
 pub use health::{Check, Ready};
 pub use identity::{

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use client::Client;
 use uuid::Uuid;
-use wire::{Execution, ExecutionPhase, GiveReason, OutputQuery, PageQuery};
+use wire::{Execution, ExecutionPhase, GiveReason, OutputQuery, PageQuery, Progress};
 
 use super::answer::{SHOWN_DEFAULT, pages, show_all, show_one};
 use super::tasks::show::{one_line, word};
@@ -155,9 +155,17 @@ fn lines(execution: &Execution) -> Vec<(&'static str, String)> {
     lines.extend(execution.outcome.as_ref().map(|outcome| ("outcome", word(outcome))));
     lines.push(("rollback", word(&execution.rollback)));
     lines.extend(execution.error.as_ref().map(|error| ("error", one_line(error))));
+    lines.extend(execution.progress.as_ref().map(|progress| ("progress", how_far(progress))));
     lines.push(("output", format!("{} bytes", execution.output_size)));
     lines.extend(execution.locks.iter().map(|lock| ("lock", format!("{} {}", lock.key, lock.fencing_token))));
     lines
+}
+
+/// How far an agent says it is.
+pub(super) fn how_far(progress: &Progress) -> String {
+    let percent = progress.percent.map(|percent| format!("{percent} %"));
+    let message = progress.message.as_deref().map(one_line);
+    percent.into_iter().chain(message).collect::<Vec<_>>().join(": ")
 }
 
 async fn run_output(output: &Output) -> anyhow::Result<Exit> {

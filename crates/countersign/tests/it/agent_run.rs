@@ -6,8 +6,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use wire::{
-    AgentStatus, AgentsQuery, ApprovalsQuery, Approve, CreateTask, ExecutionResult, ForceReleaseLock,
-    RollbackStatus, Settings, TaskState,
+    AgentStatus, AgentsQuery, ApprovalsQuery, Approve, ClaimTask, CreateTask, ExecutionResult,
+    ForceReleaseLock, Progress, RollbackStatus, Settings, TaskState,
 };
 
 use crate::support::{Home, Kind, PATIENCE, Process, Ran, Served, until};
@@ -169,6 +169,29 @@ async fn a_program_whose_claim_is_lost_ends_with_all_it_started() {
     assert_eq!(state(&served, task).await, TaskState::Failed);
     agent.signal(Signal::TERM);
     assert_eq!(agent.ended(PATIENCE).code, Some(0), "it goes on until somebody wants it to end");
+    served.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_watches_sees_how_far_it_is() {
+    let home = Home::on(Kind::Sqlite);
+    let served = home.serve().await;
+    let crew = Crew::on(&home, &served).await;
+    let task = crew.approved(&served, json!({})).await;
+    let agent = served.client(&crew.agent);
+    let claim = ClaimTask { agent_id: agent.me().await.unwrap().account.id, wait_seconds: None };
+    let claim = agent.claim(task, &claim, None).await.unwrap();
+    let progress = Progress { percent: Some(40), message: Some("copying".into()) };
+    claim.writer().progress(progress).await.unwrap();
+    let id = task.to_string();
+    let args = ["task", "watch", &id, "--to-end"];
+    let mut watch = Process::start(home.command_as(&served.url, &crew.author, &args));
+    watch.err_until("how far it is", |err| err.contains("attempt 1, applying, 40 %: copying"));
+    let execution = claim.task().execution_id.to_string();
+    let shown = home.as_admin(&served, &["execution", "show", &execution]).done();
+    assert!(shown.contains("40 %: copying"), "{shown}");
+    claim.complete(None).await.unwrap();
+    assert_eq!(watch.ended(PATIENCE).code, Some(0));
     served.stop();
 }
 

@@ -136,7 +136,7 @@ async fn reported(client: &Client, claimed: &ClaimedTask, told: &Shared) -> Opti
         Err(_) => None,
     };
     reached(client.heartbeat_execution(id).await.map(drop))?;
-    let output = AppendOutput { text: "some\n".into(), offset: None };
+    let output = AppendOutput { text: "some\n".into(), ..AppendOutput::default() };
     reached(client.append_output(id, &output).await.map(drop))?;
     if chance(4) == 0 {
         let no = FailExecution { error: "a bad day".into(), error_details: None };

@@ -74,6 +74,8 @@ impl Finished {
             "deadline_at": execution.deadline_at.to_string(),
             "output": output,
             "output_size": execution.output_size,
+            "progress_percent": execution.progress_percent,
+            "progress_message": execution.progress_message,
             "ended_at": time(execution.ended_at),
             "created_at": execution.created_at.to_string(),
             "updated_at": execution.updated_at.to_string(),

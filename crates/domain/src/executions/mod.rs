@@ -19,6 +19,7 @@ use crate::blobs::Blob;
 use crate::grants::Grant;
 use crate::organizations::Organization;
 use crate::tasks::{Mode, RollbackStrategy, Task, TaskState};
+use crate::text::{self, BadText};
 use crate::{Id, Timestamp};
 
 pub use executor::{Applicant, ClaimRefusal, Executor, executor};
@@ -33,6 +34,18 @@ pub const OUTPUT_BYTES_MAX: i64 = 16 * 1024 * 1024;
 pub const TAIL_BYTES_MAX: usize = 4 * 1024;
 /// How large what an agent says about a failure may be, as JSON.
 pub const DETAILS_BYTES_MAX: usize = 64 * 1024;
+
+/// How long what an agent says it is doing may be.
+pub const PROGRESS_CHARS_MAX: usize = 200;
+
+/// How far an agent says it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Of 100.
+    pub percent: Option<u8>,
+    /// What it is doing.
+    pub message: Option<String>,
+}
 
 /// A lock that an attempt was begun under.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,6 +101,10 @@ pub struct Execution {
     pub output_size: i64,
     /// The end of it.
     pub output_tail: String,
+    /// How far its agent says it is, of 100.
+    pub progress_percent: Option<i64>,
+    /// What its agent says it is doing.
+    pub progress_message: Option<String>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// When it began.
@@ -170,6 +187,8 @@ impl Execution {
             output_id: None,
             output_size: 0,
             output_tail: String::new(),
+            progress_percent: None,
+            progress_message: None,
             ended_at: None,
             created_at: now,
             updated_at: now,
@@ -245,6 +264,25 @@ impl Execution {
             updated_at: now.after(self.updated_at),
             ..self.clone()
         }
+    }
+
+    /// The attempt as far as its agent says it is.
+    ///
+    /// # Errors
+    /// The name of a member that is not right, and why.
+    pub fn progressed(&self, progress: Progress, now: Timestamp) -> Result<Self, (&'static str, BadText)> {
+        if progress.percent.is_some_and(|percent| percent > 100) {
+            return Err(("percent", BadText("must be 0 to 100".to_owned())));
+        }
+        if let Some(message) = &progress.message {
+            text::name(message, PROGRESS_CHARS_MAX).map_err(|bad| ("message", bad))?;
+        }
+        Ok(Self {
+            progress_percent: progress.percent.map(i64::from),
+            progress_message: progress.message,
+            updated_at: now.after(self.updated_at),
+            ..self.clone()
+        })
     }
 
     /// The attempt after a person asked for it to be undone. `last` is the newest attempt of the task.

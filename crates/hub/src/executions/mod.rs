@@ -34,7 +34,7 @@ pub use claim::{ClaimTask, claim};
 pub use heartbeat::{Heard, heartbeat};
 pub use list::{get, list};
 pub use next::next;
-pub use output::{Part, append, read};
+pub use output::{More, Part, append, read};
 pub(crate) use recover::recover;
 pub use report::{Said, complete, fail};
 pub use rollback::ask_rollback;

@@ -2,7 +2,7 @@
 
 use domain::Id;
 use domain::blobs::Blob;
-use domain::executions::{Execution, OUTPUT_BYTES_MAX};
+use domain::executions::{Execution, OUTPUT_BYTES_MAX, Progress};
 use domain::organizations::Organization;
 use domain::permissions::Capability;
 use records::{Tx, blobs as rows, executions};
@@ -28,29 +28,33 @@ pub struct Part {
     pub is_over: bool,
 }
 
+/// What an agent writes, and how far it is.
+#[derive(Clone, Debug)]
+pub struct More {
+    /// What is appended.
+    pub text: String,
+    /// How much there must be before.
+    pub offset: Option<u64>,
+    /// How far the work is, where the agent says so.
+    pub progress: Option<Progress>,
+}
+
 struct Input {
     id: Id<Execution>,
-    text: String,
-    offset: Option<u64>,
+    more: More,
 }
 
 /// Appends to the output of an attempt. How much there is then.
-pub async fn append(
-    hub: &Hub,
-    caller: &Caller,
-    id: Id<Execution>,
-    text: String,
-    offset: Option<u64>,
-) -> Result<u64, HubError> {
+pub async fn append(hub: &Hub, caller: &Caller, id: Id<Execution>, more: More) -> Result<u64, HubError> {
     caller.require(Capability::ExecutionsWrite)?;
-    let act = Act::new(hub, caller, Input { id, text, offset });
+    let act = Act::new(hub, caller, Input { id, more });
     let size = hub.records.write(act, |tx, act| Box::pin(append_unit(tx, act))).await?;
     reached("output:answering");
     Ok(size)
 }
 
 async fn append_unit(tx: &mut Tx, act: &Act<Input>) -> Result<u64, HubError> {
-    let Input { id, text, offset } = &act.input;
+    let Input { id, more: More { text, offset, progress } } = &act.input;
     let known = executions::get(tx, act.org(), *id).await?.ok_or(MISSING)?;
     worker(tx, act, known.agent_id).await?;
     let execution = executions::get_locked(tx, act.org(), *id).await?.ok_or(MISSING)?;
@@ -59,7 +63,12 @@ async fn append_unit(tx: &mut Tx, act: &Act<Input>) -> Result<u64, HubError> {
     if offset.is_some_and(|offset| offset != size) {
         return Err(HubError::Conflict(format!("the output has {size} bytes; nothing was appended")));
     }
-    let written = written(tx, act, &execution, ("/text", text)).await?;
+    let mut written = written(tx, act, &execution, ("/text", text)).await?;
+    if let Some(progress) = progress {
+        let progressed = written.progressed(progress.clone(), act.now);
+        let refused = |(name, bad)| HubError::field(&format!("/progress/{name}"), format!("{bad}"));
+        written = progressed.map_err(refused)?;
+    }
     reached("output:appended");
     executions::update(tx, &written).await?;
     Ok(unsigned(written.output_size))

@@ -93,6 +93,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "escalations",
         text: include_str!("../../migrations/0013_escalations.sql"),
     },
+    Migration {
+        number: 14,
+        release: 1,
+        name: "progress",
+        text: include_str!("../../migrations/0014_progress.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -10,13 +10,13 @@ use domain::Id;
 use domain::cursor::CursorKey;
 use domain::executions as domain_words;
 use domain::executions::{Execution as Attempt, LockTaken};
-use hub::executions::{self, ClaimTask as Wanted, Claimed, NotBegun, Said};
+use hub::executions::{self, ClaimTask as Wanted, Claimed, More, NotBegun, Said};
 use hub::idempotency::Answer;
 use serde_json::json;
 use wire::{
     AppendOutput, AppendedOutput, ClaimTask, ClaimedTask, Code, CompleteExecution, Execution, ExecutionGrant,
     ExecutionHeard, ExecutionLock, ExecutionOutcome, ExecutionPhase, ExecutionPurpose, ExecutionResult,
-    FailExecution, GiveReason, NextTask, Output, OutputQuery, Page, PageQuery, RollbackStatus,
+    FailExecution, GiveReason, NextTask, Output, OutputQuery, Page, PageQuery, Progress, RollbackStatus,
 };
 
 use super::page::{List, limits};
@@ -145,8 +145,10 @@ pub(crate) async fn append(
     id: PathId,
     input: Input<AppendOutput>,
 ) -> Result<Json<AppendedOutput>, Problem> {
-    let AppendOutput { text, offset } = input.checked()?.value;
-    let output_size = executions::append(&app.hub, &caller, id.id(), text, offset).await?;
+    let AppendOutput { text, offset, progress } = input.checked()?.value;
+    let progress = progress.map(|Progress { percent, message }| domain_words::Progress { percent, message });
+    let more = More { text, offset, progress };
+    let output_size = executions::append(&app.hub, &caller, id.id(), more).await?;
     Ok(Json(AppendedOutput { output_size }))
 }
 
@@ -299,8 +301,15 @@ pub(crate) fn shown(execution: &Attempt) -> Execution {
         output: execution.output_tail.clone(),
         output_size: u64::try_from(execution.output_size).unwrap_or(0),
         output_key: execution.output_id.map(Id::raw),
+        progress: progress(execution),
         locks: execution.locks.iter().map(|taken| lock(taken, execution.lease_until)).collect(),
     }
+}
+
+fn progress(execution: &Attempt) -> Option<Progress> {
+    let percent = execution.progress_percent.and_then(|percent| u8::try_from(percent).ok());
+    let message = execution.progress_message.clone();
+    (percent.is_some() || message.is_some()).then_some(Progress { percent, message })
 }
 
 fn purpose(purpose: domain_words::Purpose) -> ExecutionPurpose {

@@ -7,7 +7,7 @@ use client::{Client, ClientError};
 use uuid::Uuid;
 use wire::{Execution, LockQueueQuery, Task, TaskState};
 
-use super::super::executions::{Printed, is_at_work};
+use super::super::executions::{Printed, how_far, is_at_work};
 use super::show::{one_line, word};
 
 /// How often it is looked at.
@@ -76,6 +76,7 @@ async fn standing(client: &Client, task: &Task) -> String {
     let mut text = word(&task.state);
     if let Some(execution) = task.execution.as_ref().filter(|execution| is_at_work(execution)) {
         text += &format!(": attempt {}, {}", execution.attempt, word(&execution.phase));
+        text.extend(execution.progress.as_ref().map(|progress| format!(", {}", how_far(progress))));
         return text;
     }
     let missing = task.review.iter().flat_map(|review| &review.missing).map(|missing| one_line(missing));

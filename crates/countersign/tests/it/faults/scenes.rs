@@ -188,7 +188,7 @@ impl<'a> Play<'a> {
     }
 
     async fn append(&self, agent: &Client) -> Result<(), ClientError> {
-        let output = AppendOutput { text: OUTPUT.into(), offset: Some(0) };
+        let output = AppendOutput { text: OUTPUT.into(), offset: Some(0), progress: None };
         agent.append_output(self.attempt.unwrap(), &output).await.map(drop)
     }
 

@@ -126,6 +126,43 @@ async fn output_is_appended_and_read_from_anywhere() {
 }
 
 #[tokio::test]
+async fn an_agent_says_how_far_it_is() {
+    on_each_engine(async |hub| {
+        let stage = stage(&hub).await;
+        let task = stage.approved(&hub, config("one")).await;
+        let claimed = expect(stage.claim(&hub, &task), 200).await.json();
+        let says = |progress| stage.says(&hub, &claimed, "output", json!({"text": "", "progress": progress}));
+        assert_eq!(stage.execution(&hub, &claimed).await["progress"], json!(null));
+        for progress in [
+            json!({"percent": 0, "message": null}),
+            json!({"percent": 40, "message": "copying"}),
+            json!({"percent": null, "message": "checking"}),
+            json!({"percent": 100, "message": null}),
+        ] {
+            expect(says(progress.clone()), 200).await;
+            assert_eq!(stage.execution(&hub, &claimed).await["progress"], progress);
+        }
+        expect(stage.says(&hub, &claimed, "output", json!({"text": "more"})), 200).await;
+        assert_eq!(stage.task(&hub, &task).await["execution"]["progress"]["percent"], 100, "it stays");
+        for (wrong, pointer) in [
+            (json!({"percent": 101}), "/progress/percent"),
+            (json!({"percent": -1}), "/progress/percent"),
+            (json!({"message": ""}), "/progress/message"),
+            (json!({"message": "two\nlines"}), "/progress/message"),
+            (json!({"message": "x".repeat(201)}), "/progress/message"),
+            (json!({"colour": "red"}), "/progress/colour"),
+        ] {
+            let problem = refused(says(wrong.clone()), 422, "VALIDATION_FAILED").await;
+            assert_eq!(pointers(&problem), [pointer], "{wrong}");
+        }
+        assert_eq!(stage.execution(&hub, &claimed).await["progress"]["percent"], 100, "nothing has changed");
+        expect(stage.says(&hub, &claimed, "complete", json!({})), 200).await;
+        refused(says(json!({"percent": 1})), 409, "ATTEMPT_ENDED").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_attempt_has_so_much_output_and_no_more() {
     on_each_engine(async |hub| {
         let stage = stage(&hub).await;
