@@ -63,7 +63,8 @@ statement!(
 );
 // What others point at is left out here so that it need not be looked at one by one; the rule decides again.
 statement!(
-    DUE: Due = "SELECT t.id, t.ended_at FROM tasks t WHERE t.org_id = $1 AND (t.ended_at, t.id) < ($2, $3) AND \
+    DUE: Due = "SELECT t.id, t.ended_at FROM tasks t WHERE t.org_id = $1 AND t.ended_at IS NOT NULL AND \
+                (t.ended_at, t.id) < ($2, $3) AND \
                 NOT EXISTS (SELECT 1 FROM task_dependencies d WHERE d.depends_on_task_id = t.id) AND \
                 NOT EXISTS (SELECT 1 FROM tasks r WHERE r.resubmitted_from = t.id) \
                 ORDER BY t.ended_at DESC, t.id DESC LIMIT $4"

@@ -63,10 +63,14 @@ statement!(
     PAGE: Event = "SELECT seq, id, org_id, type AS event_type, created_at AS occurred_at, actor_id AS actor, source, \
                    subject_type, subject_id, payload FROM events WHERE org_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
 );
+// Not `OR`: SQLite would sort everything after the number before it takes a page of it.
 statement!(
     PAGE_WITH_INSTANCE: Event = "SELECT seq, id, org_id, type AS event_type, created_at AS occurred_at, \
                                  actor_id AS actor, source, subject_type, subject_id, payload FROM events \
-                                 WHERE (org_id = $1 OR org_id IS NULL) AND seq > $2 ORDER BY seq LIMIT $3"
+                                 WHERE org_id = $1 AND seq > $2 UNION ALL \
+                                 SELECT seq, id, org_id, type AS event_type, created_at AS occurred_at, \
+                                 actor_id AS actor, source, subject_type, subject_id, payload FROM events \
+                                 WHERE org_id IS NULL AND seq > $2 ORDER BY seq LIMIT $3"
 );
 statement!(ANY_UNNUMBERED: Got = "SELECT EXISTS (SELECT 1 FROM events WHERE seq IS NULL) AS got");
 statement!(HEAD: Seq = "SELECT MAX(seq) AS seq FROM events");

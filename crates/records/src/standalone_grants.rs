@@ -59,8 +59,8 @@ statement!(
 statement!(
     PENDING: StandaloneGrant = "SELECT id, org_id, store, ir_hash, token_hash, status, expires_at, consumed_at, \
                                 created_by, consumed_by, acknowledged_at, acknowledged_by, created_at, updated_at \
-                                FROM standalone_grants WHERE org_id = $1 AND status = 'pending' AND expires_at > $2 \
-                                ORDER BY created_at DESC, id DESC LIMIT $3"
+                                FROM standalone_grants WHERE org_id = $1 AND status = 'pending' AND \
+                                NULLIF(expires_at, NULL) > $2 ORDER BY created_at DESC, id DESC LIMIT $3"
 );
 statement!(
     LIST: StandaloneGrant = "SELECT id, org_id, store, ir_hash, token_hash, status, expires_at, consumed_at, \
