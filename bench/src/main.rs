@@ -3,7 +3,8 @@
 //! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
 //! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
 //!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant,
-//!   [`apply`] those of what agents do with it, [`locks`] those of locks, against services that have them too.
+//!   [`apply`] those of what agents do with it, [`locks`] those of locks, against services that have them too, [`grants`]
+//!   those of standalone grants.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
 //! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
 //!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
@@ -27,6 +28,7 @@ mod crowd;
 mod decisions;
 mod echo;
 mod figures;
+mod grants;
 mod homes;
 mod http;
 mod locks;
@@ -71,9 +73,15 @@ struct Arguments {
     /// Locks held at once; fewer is for trying out the measurement, more for the goal
     #[arg(long, env = "COUNTERSIGN_BENCH_LOCKS", default_value_t = 200_000)]
     locks: usize,
+    /// Pending grants of the hub that has many; fewer is for trying out the measurement, not for figures
+    #[arg(long, env = "COUNTERSIGN_BENCH_GRANTS", default_value_t = 1_000_000)]
+    grants: u64,
     /// Serve the JSON echo that others are compared with, until killed
     #[arg(long, hide = true)]
     echo_server: bool,
+    /// Serve grants from a store in this Redis and nothing else, until killed
+    #[arg(long, hide = true)]
+    bare_grants: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -88,6 +96,7 @@ enum Name {
     Review,
     Apply,
     Locks,
+    Grants,
 }
 
 /// What every measurement is given.
@@ -101,6 +110,8 @@ pub(crate) struct Bench {
     tasks: u64,
     /// Locks held at once.
     locks: usize,
+    /// Pending grants of a hub that has many.
+    grants: u64,
     /// On the disk that the calibration looked at; everything in it goes with the run.
     scratch: tempfile::TempDir,
 }
@@ -117,12 +128,16 @@ fn main() -> Result<()> {
     if arguments.echo_server {
         return runtime.block_on(echo::serve());
     }
+    if let Some(redis_url) = &arguments.bare_grants {
+        return runtime.block_on(grants::bare::serve(redis_url));
+    }
     let bench = Bench {
         runtime,
         duration: Duration::from_secs_f64(arguments.seconds),
         people: arguments.people,
         tasks: arguments.tasks,
         locks: arguments.locks,
+        grants: arguments.grants,
         scratch: tempfile::Builder::new().prefix("countersign-bench-").tempdir()?,
     };
     let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
@@ -155,6 +170,7 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::Review => review::measure(bench),
         Name::Apply => apply::measure(bench),
         Name::Locks => locks::measure(bench),
+        Name::Grants => grants::measure(bench),
     }
     .with_context(|| format!("measuring {named}"))
 }

@@ -37,7 +37,13 @@ impl Program {
 
     /// The product with records that may have been there before; whoever has the home keeps it as long.
     pub(crate) fn at(home: &Home, bench: &Bench) -> Result<Self> {
+        Self::with(home, bench, &[])
+    }
+
+    /// The same with further settings.
+    pub(crate) fn with(home: &Home, bench: &Bench, settings: &[(&str, &str)]) -> Result<Self> {
         let mut command = home.command()?;
+        command.envs(settings.iter().copied());
         // Strangers may only ask so much from one address; a proxy can speak for many.
         command.env("COUNTERSIGN_TRUSTED_PROXIES", "127.0.0.1/32");
         Self::start(command, bench)
@@ -47,6 +53,13 @@ impl Program {
     pub(crate) fn echo(bench: &Bench) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("--echo-server").env_clear();
+        Self::start(command, bench)
+    }
+
+    /// Nothing but a store of grants.
+    pub(crate) fn bare_grants(bench: &Bench, redis_url: &str) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["--bare-grants", redis_url]).env_clear();
         Self::start(command, bench)
     }
 
