@@ -1,10 +1,12 @@
 //! The next task an agent may apply, claimed: what has to be undone, then by rank, then by age.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::Id;
 use domain::accounts::Account;
 use domain::agents::Agent;
+use domain::tasks::Task;
 use records::executions;
 use tokio::time::Instant;
 
@@ -22,6 +24,8 @@ const TRIED_AT_ONCE: usize = 16;
 /// What came of one look.
 enum Look {
     Begun(Box<Outcome<Claimed>>),
+    /// Others took some of what was tried; there may be more behind it.
+    Outrun,
     /// Nothing to begin; when to look again if nobody says that there is something.
     Nothing(Duration),
 }
@@ -40,12 +44,15 @@ pub async fn next(
     let account = caller.credential.account.id;
     let _place = hub.coordination.waiting.enter(account).ok_or(HubError::TooManyWaiting)?;
     let deadline = Instant::now() + wait;
+    let mut taken = BTreeSet::new();
     loop {
         // Listening first: what happens during the look is told afterwards.
         let mut work = hub.coordination.work.listen(caller.credential.organization.id);
         let agent = look::applicant(hub, caller, agent).await?;
-        let pause = match look_once(hub, caller, &agent, once.as_ref()).await? {
+        let pause = match look_once(hub, caller, (&agent, &mut taken), once.as_ref()).await? {
             Look::Begun(begun) => return Ok(Some(*begun)),
+            // Nobody would say that there is more: it was there all the time.
+            Look::Outrun => continue,
             Look::Nothing(pause) => pause,
         };
         let left = deadline.saturating_duration_since(Instant::now());
@@ -64,7 +71,7 @@ pub async fn next(
 async fn look_once(
     hub: &Hub,
     caller: &Caller,
-    agent: &Agent,
+    (agent, taken): (&Agent, &mut BTreeSet<Id<Task>>),
     once: Option<&Once<Claimed>>,
 ) -> Result<Look, HubError> {
     if agent.draining {
@@ -76,19 +83,24 @@ async fn look_once(
     let Queue { prospects, not_before } = look::at_queue(hub, agent, TRIED_AT_ONCE).await?;
     let now = hub.clock.now();
     let mut pause = not_before.map_or(Duration::MAX, |not_before| not_before.since(now));
+    let mut is_outrun = false;
     for prospect in prospects {
+        let task = prospect.task;
         match begin(hub, caller, prospect, Duration::ZERO, once.cloned()).await {
             Ok(begun) => return Ok(Look::Begun(Box::new(begun))),
             // Somebody else was first, or has the lock; the next one may be free.
             Err(refusal) if passes(&refusal) => pause = pause.min(LOOK_AGAIN),
-            Err(HubError::NotBegun(why)) if matches!(*why, NotBegun::NotApproved { .. }) => {}
+            Err(HubError::NotBegun(why)) if matches!(*why, NotBegun::NotApproved { .. }) => {
+                // Once for each: what is refused and stays in the queue must not be tried for ever.
+                is_outrun |= taken.insert(task);
+            }
             Err(HubError::NotBegun(why)) if matches!(*why, NotBegun::AtCapacity) => {
                 return Ok(Look::Nothing(Duration::MAX));
             }
             Err(refusal) => return Err(refusal),
         }
     }
-    Ok(Look::Nothing(pause))
+    Ok(if is_outrun { Look::Outrun } else { Look::Nothing(pause) })
 }
 
 async fn is_busy(hub: &Hub, agent: &Agent) -> Result<bool, HubError> {

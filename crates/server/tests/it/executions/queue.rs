@@ -118,3 +118,28 @@ async fn two_agents_never_get_one_task() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn whoever_was_outrun_looks_further_behind() {
+    on_each_engine(async |hub| {
+        let stage = stage(&hub).await;
+        let mut agents = Vec::new();
+        for name in ["a", "b", "c", "d"] {
+            agents.push(another(&hub, &stage.author, json!({"name": name, "max_tasks": 8})).await);
+        }
+        for number in 0..32 {
+            stage.approved(&hub, config(&format!("thing-{number}"))).await;
+        }
+        // More than are tried in one look, and all of them look at once.
+        let asked = agents.iter().flat_map(|agent| std::iter::repeat_n(agent, 8)).map(|(agent, key)| {
+            let path = format!("/api/v1/agents/{agent}/next");
+            let asked = hub.request("POST", &path).bearer_auth(key).json(&json!({"wait_seconds": 5}));
+            async move { (key, expect(asked, 200).await.json()) }
+        });
+        for (key, begun) in futures_util::future::join_all(asked).await {
+            expect(super::says(&hub, key, &begun, "complete", json!({})), 200).await;
+        }
+        assert_nothing_is_left(&hub).await;
+    })
+    .await;
+}
