@@ -1,5 +1,6 @@
 //! Approvals: requests to reviewers, with their answers.
 
+mod answered;
 mod passed_on;
 mod stats;
 
@@ -17,6 +18,7 @@ use crate::row::{Cell, Col};
 use crate::value::Value;
 use crate::{Result, Tx, args, row, statement, text_column};
 
+pub use answered::answered;
 pub use passed_on::{passed_on, requeue, route};
 pub use stats::{Answered, Day, answered_by_day, answered_since, count_pending};
 

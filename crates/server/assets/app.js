@@ -556,7 +556,7 @@ function letter(pressed, field) {
   switch (pressed) {
     case "x": return pick();
     case ".": reveal(); return true;
-    case "/": return focusOn("main [data-filter], main input[type=search], main [name=q]");
+    case "/": return openFilter() || focusOn("main input[type=search], main [name=q]");
     case "m": return focusOn("main [name=body]");
     case "v": return go("#since");
     case "?": return openPopover("keys");
@@ -569,6 +569,15 @@ function letter(pressed, field) {
 function openPopover(id) {
   const popover = document.getElementById(id);
   if (popover && !popover.matches(":popover-open")) popover.showPopover();
+  popover?.querySelector("input")?.focus();
+  return popover !== null;
+}
+
+/** Opens the filter of a list that has one to open, by its button, so that it is beside it. */
+function openFilter() {
+  const button = first("main [data-filter]"), id = button?.getAttribute("popovertarget");
+  const popover = id ? document.getElementById(id) : null;
+  if (!popover?.matches(":popover-open")) button?.click();
   popover?.querySelector("input")?.focus();
   return popover !== null;
 }

@@ -5,12 +5,30 @@ use std::collections::BTreeMap;
 use domain::Id;
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::permissions::Capability;
-use domain::tasks::Task;
-use records::approvals::{Filter, list};
+use domain::projects::Project;
+use domain::risk::RiskLevel;
+use domain::tasks::{Task, thaw};
+use records::approvals::{Filter, Order, list, place};
 use records::{Tx, agents, task_dependencies, tasks as task_rows};
 
 use crate::tasks::{Seen, seen_all};
 use crate::{Caller, Hub, HubError, settings};
+
+/// Among how many requests is looked for those that somebody wants to see.
+const SEARCHED_MAX: i64 = 1000;
+/// How many of them are read at a time.
+const SEARCHED_AT_ONCE: i64 = 200;
+
+/// Which of the requests that wait are wanted; what is not said narrows nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Sought {
+    /// Words that all are in the description, the names of resources, the type, or the author's name.
+    pub text: Option<String>,
+    /// Only of this risk or a higher one.
+    pub risk_from: Option<RiskLevel>,
+    /// Only of this project.
+    pub project: Option<Id<Project>>,
+}
 
 /// What waits for the caller.
 #[derive(Clone, Debug)]
@@ -19,6 +37,8 @@ pub struct Inbox {
     pub waiting: Vec<Waiting>,
     /// Whether several may be answered at once.
     pub batches: bool,
+    /// Whether more wait than were looked at.
+    pub is_cut: bool,
 }
 
 /// One request that waits, with its task.
@@ -34,37 +54,107 @@ pub struct Waiting {
     pub by_agent: bool,
 }
 
-/// The first requests that wait for the caller.
-pub async fn inbox(hub: &Hub, caller: &Caller, limit: i64) -> Result<Inbox, HubError> {
-    caller.require(Capability::ApprovalsRead)?;
-    caller.require(Capability::TasksRead)?;
-    let input = (caller.clone(), limit);
-    hub.records.read(input, |tx, (caller, limit)| Box::pin(whole(tx, caller, *limit))).await
+impl Sought {
+    fn is_all(&self) -> bool {
+        self.text.is_none() && self.risk_from.is_none() && self.project.is_none()
+    }
+
+    fn means(&self, seen: &Seen) -> bool {
+        let task = &seen.task;
+        let is_risky = self.risk_from.is_none_or(|level| task.risk.level >= level);
+        let is_there = self.project.is_none_or(|project| task.project_id == project);
+        is_risky && is_there && self.text.as_deref().is_none_or(|words| says(seen, words))
+    }
 }
 
-async fn whole(tx: &mut Tx, caller: &Caller, limit: i64) -> Result<Inbox, HubError> {
-    let org = caller.credential.organization.id;
-    let filter = Filter {
-        reviewer: Some(caller.credential.account.id),
-        status: Some(ApprovalStatus::Pending),
-        ..Filter::default()
-    };
-    let requests = list(tx, org, &filter, limit).await?;
-    // Somebody may be asked twice about one task: for the review, and to sign an override.
-    let mut found: BTreeMap<Id<Task>, Task> = BTreeMap::new();
-    for request in &requests {
-        if let Some(task) = task_rows::get(tx, org, request.task_id).await? {
-            found.insert(task.id, task);
+/// Whether every word is in what a row says about a task.
+fn says(seen: &Seen, words: &str) -> bool {
+    let mut said = seen.author_name.to_lowercase();
+    if let Ok(config) = thaw(&seen.config) {
+        for text in [&config.task_type, &config.description] {
+            said.push('\n');
+            said.push_str(&text.to_lowercase());
+        }
+        for resource in &config.resources {
+            said.push('\n');
+            said.push_str(&resource.name().to_lowercase());
         }
     }
-    let shown = seen_all(tx, caller, found.into_values().collect()).await?;
-    let shown: BTreeMap<Id<Task>, Seen> = shown.into_iter().map(|seen| (seen.task.id, seen)).collect();
+    words.to_lowercase().split_whitespace().all(|word| said.contains(word))
+}
+
+/// The first requests that wait for the caller and are sought.
+pub async fn inbox(hub: &Hub, caller: &Caller, sought: Sought, limit: i64) -> Result<Inbox, HubError> {
+    caller.require(Capability::ApprovalsRead)?;
+    caller.require(Capability::TasksRead)?;
+    let input = (caller.clone(), sought, limit);
+    hub.records.read(input, |tx, (caller, sought, limit)| Box::pin(whole(tx, caller, sought, *limit))).await
+}
+
+async fn whole(tx: &mut Tx, caller: &Caller, sought: &Sought, limit: i64) -> Result<Inbox, HubError> {
+    let org = caller.credential.organization.id;
+    let at_once = if sought.is_all() { limit } else { SEARCHED_AT_ONCE };
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let (mut waiting, mut searched, mut after) = (Vec::new(), 0, None);
+    let is_cut = loop {
+        let filter = Filter {
+            reviewer: Some(caller.credential.account.id),
+            status: Some(ApprovalStatus::Pending),
+            task: None,
+            order: Order::Queue(after),
+        };
+        let requests = list(tx, org, &filter, at_once).await?;
+        let read = i64::try_from(requests.len()).unwrap_or(i64::MAX);
+        after = requests.last().map(place);
+        searched += read;
+        let found = meant(tx, caller, requests, sought).await?;
+        waiting.extend(found.into_iter().take(most.saturating_sub(waiting.len())));
+        if read < at_once || waiting.len() >= most {
+            break false;
+        }
+        if searched >= SEARCHED_MAX {
+            break true;
+        }
+    };
+    Ok(Inbox { waiting, batches: settings::load(tx, org).await?.feature_batch_approvals, is_cut })
+}
+
+/// Those of the requests that are sought, with what lists say about them.
+async fn meant(
+    tx: &mut Tx,
+    caller: &Caller,
+    requests: Vec<Approval>,
+    sought: &Sought,
+) -> Result<Vec<Waiting>, HubError> {
+    let org = caller.credential.organization.id;
+    let shown = tasks_of(tx, caller, &requests).await?;
     let mut waiting = Vec::with_capacity(requests.len());
     for approval in requests {
-        let Some(task) = shown.get(&approval.task_id).cloned() else { continue };
+        let Some(task) = shown.get(&approval.task_id).filter(|seen| sought.means(seen)).cloned() else {
+            continue;
+        };
         let blocks = task_dependencies::dependents(tx, org, approval.task_id).await?.len();
         let by_agent = agents::get(tx, org, task.task.author_id).await?.is_some();
         waiting.push(Waiting { approval, task, blocks, by_agent });
     }
-    Ok(Inbox { waiting, batches: settings::load(tx, org).await?.feature_batch_approvals })
+    Ok(waiting)
+}
+
+/// The tasks of requests. Somebody may be asked twice about one: for the review, and to sign an override.
+pub(super) async fn tasks_of(
+    tx: &mut Tx,
+    caller: &Caller,
+    requests: &[Approval],
+) -> Result<BTreeMap<Id<Task>, Seen>, HubError> {
+    let org = caller.credential.organization.id;
+    let mut found: BTreeMap<Id<Task>, Task> = BTreeMap::new();
+    for request in requests {
+        if !found.contains_key(&request.task_id)
+            && let Some(task) = task_rows::get(tx, org, request.task_id).await?
+        {
+            found.insert(task.id, task);
+        }
+    }
+    let shown = seen_all(tx, caller, found.into_values().collect()).await?;
+    Ok(shown.into_iter().map(|seen| (seen.task.id, seen)).collect())
 }

@@ -1,6 +1,7 @@
 //! Approvals: found, answered, acknowledged, joined.
 
 mod acknowledge;
+mod answered;
 mod batch;
 mod delegate;
 mod inbox;
@@ -16,9 +17,10 @@ use records::Tx;
 use serde_json::json;
 
 pub use acknowledge::acknowledge;
+pub use answered::{Answered, answered};
 pub use batch::{BATCH_MAX, Batch, batch};
 pub use delegate::{PassOn, delegate};
-pub use inbox::{Inbox, Waiting, inbox};
+pub use inbox::{Inbox, Sought, Waiting, inbox};
 pub use join::join;
 pub(crate) use list::seen_all;
 pub use list::{get, list};

@@ -46,7 +46,9 @@ pub struct Dossier {
     /// How many tasks wait for it.
     pub blocks: usize,
     /// The first of them.
-    pub dependents: Vec<Dependent>,
+    pub dependents: Vec<Neighbour>,
+    /// What it waits for and is not done.
+    pub waits_for: Vec<Neighbour>,
     /// What was said, newest first.
     pub comments: Vec<Comment>,
     /// Attempts, newest first.
@@ -86,9 +88,9 @@ pub struct Looked {
     pub at: Timestamp,
 }
 
-/// A task that waits for another.
+/// A task that waits for another, or is waited for.
 #[derive(Clone, Debug)]
-pub struct Dependent {
+pub struct Neighbour {
     /// Its id.
     pub id: Id<Task>,
     /// The bytes of its config.
@@ -137,7 +139,8 @@ async fn whole(tx: &mut Tx, caller: &Caller, id: Id<Task>, now: Timestamp) -> Re
         is_own,
         looked: looked(tx, &task, me).await?,
         blocks: waiting.len(),
-        dependents: dependents(tx, org, &waiting).await?,
+        dependents: neighbours(tx, org, waiting.iter().copied().take(DEPENDENTS_NAMED)).await?,
+        waits_for: neighbours(tx, org, seen.blocked_by().into_iter().map(|by| by.task_id)).await?,
         comments: task_comments::list(tx, org, id, None, COMMENTS_SHOWN).await?,
         executions: executions::list(tx, (org, id), None, EXECUTIONS_SHOWN).await?,
         names: BTreeMap::new(),
@@ -202,19 +205,19 @@ async fn looked(tx: &mut Tx, task: &Task, me: Id<Account>) -> Result<Option<Look
     Ok(revision.map(|revision| Looked { revision, at }))
 }
 
-async fn dependents(
+async fn neighbours(
     tx: &mut Tx,
     org: Id<Organization>,
-    waiting: &[Id<Task>],
-) -> Result<Vec<Dependent>, HubError> {
-    let named: Vec<Id<Task>> = waiting.iter().copied().take(DEPENDENTS_NAMED).collect();
+    named: impl IntoIterator<Item = Id<Task>>,
+) -> Result<Vec<Neighbour>, HubError> {
+    let named: Vec<Id<Task>> = named.into_iter().collect();
     if named.is_empty() {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
     for current in task_revisions::current(tx, org, &named).await? {
         let task = tasks::get(tx, org, current.task_id).await?;
-        found.extend(task.map(|task| Dependent { id: task.id, config: current.config, state: task.state }));
+        found.extend(task.map(|task| Neighbour { id: task.id, config: current.config, state: task.state }));
     }
     Ok(found)
 }

@@ -43,7 +43,7 @@ pub use comments::{CommentPlace, comment, get_comment, list_comments};
 pub use counts::{COUNTED_MAX, counts};
 pub use create::{NewTask, create};
 pub use delete::delete;
-pub use dossier::{Dependent, Dossier, Looked, Mine, Named, Prospect, dossier};
+pub use dossier::{Dossier, Looked, Mine, Named, Neighbour, Prospect, dossier};
 pub(crate) use edges::is_waiting;
 pub use list::{get, list};
 pub use overrides::{Urgency, ask_override, force_apply};

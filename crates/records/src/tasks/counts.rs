@@ -1,6 +1,7 @@
 //! How many tasks there are, up to a number that is enough to know. A count costs what it counts, so it ends there.
 
 use domain::Id;
+use domain::accounts::Account;
 use domain::organizations::Organization;
 use domain::tasks::{TaskState, TaskStatus};
 
@@ -19,6 +20,10 @@ statement!(
     NOT_ENDED: Count = "SELECT count(*) AS count FROM (SELECT id FROM tasks WHERE org_id = $1 AND status IN \
                         ('pending', 'in-progress', 'blocked') LIMIT $2) AS few"
 );
+statement!(
+    OPEN_BY: Count = "SELECT count(*) AS count FROM (SELECT id FROM tasks WHERE org_id = $1 AND author_id = $2 AND \
+                      ended_at IS NULL AND state = $3 LIMIT $4) AS few"
+);
 
 /// Which tasks are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +34,8 @@ pub enum Which {
     Of(TaskStatus),
     /// Those that are not at their end.
     Open,
+    /// Those of this author in this state, which is not one of an end.
+    By(Id<Account>, TaskState),
 }
 
 /// How many there are, at most so many.
@@ -36,6 +43,7 @@ pub async fn count(tx: &mut Tx, org: Id<Organization>, which: Which, most: i64) 
     let counted = match which {
         Which::In(state) => tx.one(&IN_STATE, args![org, state.as_str(), most]).await?,
         Which::Of(status) => tx.one(&OF_STATUS, args![org, status.as_str(), most]).await?,
+        Which::By(author, state) => tx.one(&OPEN_BY, args![org, author, state.as_str(), most]).await?,
         Which::Open => tx.one(&NOT_ENDED, args![org, most]).await?,
     };
     Ok(counted.count)

@@ -171,6 +171,7 @@ async fn tasks_are_counted_along_their_index_and_no_further_than_asked() {
         ("IN_STATE", "USING COVERING INDEX idx_tasks_org_state (org_id=? AND state=?)"),
         ("OF_STATUS", "USING COVERING INDEX idx_tasks_status (org_id=? AND status=?)"),
         ("NOT_ENDED", "USING COVERING INDEX idx_tasks_status (org_id=? AND status=?)"),
+        ("OPEN_BY", "USING INDEX idx_tasks_author_open (org_id=? AND author_id=? AND ended_at=?)"),
     ] {
         let name = format!("records::tasks::counts::{name}");
         let statement = registered().find(|statement| statement.name == name).unwrap();
@@ -185,4 +186,16 @@ async fn tasks_are_counted_along_their_index_and_no_further_than_asked() {
         lines[0].contains("idx_approvals_answers (org_id=? AND reviewer_id=? AND responded_at>?)"),
         "{lines:?}"
     );
+}
+
+#[tokio::test]
+async fn the_latest_answers_are_found_without_sorting_all() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let name = "records::approvals::answered::ANSWERED";
+    let statement = registered().find(|statement| statement.name == name).unwrap();
+    let lines = plan(&conn, &(statement.texts)().0);
+    assert!(lines[0].contains("INDEX idx_approvals_answers (org_id=? AND reviewer_id=?"), "{lines:?}");
+    // Only answers of the very same moment, those of one batch, are put in order.
+    assert!(lines.iter().skip(1).all(|line| line.contains("LAST TERM OF ORDER BY")), "{lines:?}");
 }

@@ -3,18 +3,25 @@
 //! `xtask tidy` looks at the source: which file may say that a task is approved, that a Grant is made, that an attempt
 //! begins. These tests look at the records: every door is opened, and only those listed here may leave a yes behind.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use testkit::on_each_engine;
 
 use crate::backdoor::Backdoor;
 use crate::support::{expect, send};
-use crate::world::{Column, DOORS, World};
+use crate::world::pages::{PAGES, PageDoor};
+use crate::world::{Column, DOORS, Visitor, World};
 
 /// Through which doors a yes may come while policies ask people.
 const ASKED: &[&str] = &["POST /api/v1/approvals/batch", "POST /api/v1/approvals/{id}/approve"];
 /// And through which where a policy lets small changes pass by themselves.
 const BY_ITSELF: &[&str] =
     &["POST /api/v1/tasks", "POST /api/v1/tasks/{id}/submit", "PATCH /api/v1/tasks/{id}"];
+
+/// The same for the forms of pages.
+const ASKED_ON_PAGES: &[&str] = &["POST /approvals/batch", "POST /approvals/{id}/approve"];
+const BY_ITSELF_ON_PAGES: &[&str] = &[];
 
 /// Through which doors an attempt may begin.
 const BEGINS: &[&str] = &["POST /api/v1/agents/{id}/next", "POST /api/v1/tasks/{id}/claim"];
@@ -140,6 +147,65 @@ async fn only_a_reviewers_yes_approves() {
     .await;
 }
 
+/// What came of the forms of all pages.
+#[derive(Default)]
+struct Forms {
+    /// Those that left a yes behind.
+    approved: BTreeSet<String>,
+    /// Those that were taken.
+    taken: BTreeSet<String>,
+}
+
+/// Sends the form of a page, filled in as its page would have it, by somebody who has read what it is about.
+async fn fill_in(world: &mut World<'_>, page: &PageDoor, person: &Visitor, forms: &mut Forms) {
+    let org = world.things.get("$org").await;
+    // Some end the login they come with.
+    let [_, person] = person.logged_in(&world.backdoor, &org).await;
+    let (asks, fields) = page.meant();
+    let (asks, fields) = (world.things.fill(asks).await, world.things.fill(fields).await);
+    let read = format!("/tasks/{}", world.things.get("$reviewed").await);
+    expect(person.ask(world.hub.request("GET", &read)), 200).await;
+    let before = (world.backdoor.count(YES).await, world.backdoor.count(BEGUN).await);
+    let request = world.hub.request(page.method, &asks);
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    let answer = send(person.ask(request.body(fields.trim_matches('=').to_owned()))).await;
+    let more = world.backdoor.count(YES).await > before.0;
+    let begins = world.backdoor.count(BEGUN).await > before.1;
+    assert!(!begins, "{} began something by {page}", person.name);
+    if answer.status.as_u16() < 400 {
+        forms.taken.insert(page.to_string());
+    }
+    if more {
+        forms.approved.insert(page.to_string());
+    }
+    world.things.used_up();
+}
+
+#[tokio::test]
+async fn on_a_page_too_only_a_reviewers_yes_approves() {
+    on_each_engine(async |hub| {
+        let mut world = World::new(&hub).await;
+        let mut forms = Forms::default();
+        for column in [Column::Member, Column::Author, Column::Reviewer, Column::Admin, Column::Instance] {
+            let person = world.visitor(column).clone();
+            for page in PAGES.iter().filter(|page| !page.is_read()) {
+                fill_in(&mut world, page, &person, &mut forms).await;
+            }
+        }
+        assert_every_yes_was_said(&world.backdoor, "every page").await;
+        assert_eq!(
+            forms.approved.iter().collect::<Vec<_>>(),
+            ASKED_ON_PAGES,
+            "the pages that may are seen to"
+        );
+        for page in PAGES.iter().filter(|page| !page.is_read()) {
+            let is_about_tasks = ["/tasks", "/approvals"].iter().any(|root| page.path.starts_with(root));
+            assert!(!is_about_tasks || forms.taken.contains(&page.to_string()), "nobody could send {page}");
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn where_a_policy_lets_it_pass_handing_in_approves_and_nothing_else() {
     on_each_engine(async |hub| {
@@ -176,6 +242,12 @@ async fn where_a_policy_lets_it_pass_handing_in_approves_and_nothing_else() {
             assert!(!more || ASKED.iter().chain(BY_ITSELF).any(|may| *may == way), "approved by {door}");
             world.things.used_up();
         }
+        let mut forms = Forms::default();
+        for page in PAGES.iter().filter(|page| !page.is_read()) {
+            fill_in(&mut world, page, &owner, &mut forms).await;
+        }
+        let may = |page: &&String| ASKED_ON_PAGES.iter().chain(BY_ITSELF_ON_PAGES).any(|way| way == page);
+        assert!(forms.approved.iter().all(|page| may(&page)), "{:?}", forms.approved);
         assert_every_yes_was_said(&world.backdoor, "every door, with a lenient policy").await;
     })
     .await;

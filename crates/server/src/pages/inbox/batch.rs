@@ -6,23 +6,28 @@ use axum::http::Response;
 use domain::Id;
 use domain::approvals::{Answer, ApprovalKind, ApprovalStatus};
 use domain::risk::RiskLevel;
-use hub::approvals::{self, Batch, Vote};
+use domain::tasks::TaskState;
+use hub::approvals::{self, Answered, Batch, Vote};
 use hub::tasks::{self, Dossier, Mine};
 use uuid::Uuid;
 use wire::Code;
 
+use super::asking::Asking;
 use super::{Pane, pairs, shown};
 use crate::App;
 use crate::pages::decisions::{hash, reason};
 use crate::pages::form::Filled;
 use crate::pages::lead_to;
-use crate::pages::reading::title;
-use crate::pages::shell::Shell;
+use crate::pages::reading::{description, title};
+use crate::pages::shell::{Shell, Toast};
 use crate::pages::show::{HashShown, Markup, clock, line, plural, risk};
 use crate::problem::Problem;
 
 /// Tasks that somebody can read before they tick one box.
-const LISTED_MAX: usize = 50;
+pub(super) const LISTED_MAX: usize = 50;
+
+/// Tasks that are named when they were signed.
+const NAMED_MAX: usize = 5;
 
 /// The list that is signed.
 pub(super) struct Listed {
@@ -73,7 +78,7 @@ pub(crate) async fn show(
         }
     }
     listed.unopened = listed.tasks.iter().filter(|task| task.opened.is_none()).count();
-    shown(&app, &shell, Pane::Batch(listed), &ids).await
+    shown(&app, &shell, &Asking::default(), (Pane::Batch(listed), &ids)).await
 }
 
 /// Which requests are named.
@@ -190,7 +195,30 @@ pub(crate) async fn sign(
     }
     let batch = Batch { votes, skip_validation: false, apply_immediately: false };
     approvals::batch(&app.hub, &shell.caller, batch, None).await?;
-    Ok(lead_to("/"))
+    let first = ids.first().map(|id| format!("/?done={id}"));
+    Ok(lead_to(first.as_deref().unwrap_or("/")))
+}
+
+/// What was answered together: how many, which, and what follows.
+pub(super) fn told(together: &[&Answered]) -> Option<Toast> {
+    let response = together.first()?.approval.response.as_ref()?;
+    let done = match response.action {
+        Answer::Approve => "Approved",
+        Answer::Reject => "Rejected",
+        Answer::RequestChanges => "Changes requested",
+    };
+    let titles: Vec<String> =
+        together.iter().map(|answered| description(&answered.task.config)).take(NAMED_MAX).collect();
+    let rest = together.len() - titles.len();
+    let others = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    let open = together.iter().filter(|answered| answered.task.task.state == TaskState::Reviewing).count();
+    let follows = match (response.action, open) {
+        (Answer::Approve, 0) => "Agents may apply them.".to_owned(),
+        (_, 0) => "Nothing runs.".to_owned(),
+        (_, open) => format!("The review of {open} goes on."),
+    };
+    let words = format!("{}: {}{others}. {follows}", plural(together.len(), "task"), titles.join("; "));
+    Some(Toast { done, words: line(&words), link: Some("/?view=done".to_owned()) })
 }
 
 /// High risk is signed one by one, and nothing is approved here that was not opened in full, in this revision.

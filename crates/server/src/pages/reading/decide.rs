@@ -209,7 +209,8 @@ fn consequence(
     let waits = dossier.seen.blocked_by().len();
     let then = match waits {
         0 => "An agent may apply it as soon as what it touches is free".to_owned(),
-        _ => format!("An agent may apply it when {} it waits for are done", plural(waits, "task")),
+        1 => "An agent may apply it when the task it waits for is done".to_owned(),
+        _ => format!("An agent may apply it when the {} it waits for are done", plural(waits, "task")),
     };
     let attempts = config.map_or(1, TaskConfig::attempts);
     let times = if attempts == 1 { "once".to_owned() } else { format!("in up to {attempts} attempts") };

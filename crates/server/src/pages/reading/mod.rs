@@ -12,7 +12,7 @@ use domain::approvals::{Answer, ApprovalStatus};
 use domain::risk::{Factor, RiskLevel};
 use domain::tasks::{Resource, RollbackStrategy, Task, TaskConfig, TaskState, thaw};
 use domain::{Id, Timestamp};
-use hub::tasks::{Dossier, Named};
+use hub::tasks::{Dossier, Named, Neighbour};
 use serde_json::Value;
 
 pub(super) use decide::{Decide, must_type, typed_word};
@@ -44,6 +44,7 @@ pub(super) struct Reading {
     pub(super) since: Markup,
     pub(super) due: Option<Due>,
     pub(super) blocks: String,
+    pub(super) waited_for: String,
     pub(super) dependents: Vec<Linked>,
     pub(super) prerequisites: Vec<Linked>,
     pub(super) hash: HashShown,
@@ -164,12 +165,9 @@ impl Reading {
             since: since(task, now),
             due: still_due(dossier, now),
             blocks: plural(dossier.blocks, "task"),
-            dependents: dossier
-                .dependents
-                .iter()
-                .map(|task| linked(task.id, &task.config, task.state))
-                .collect(),
-            prerequisites: prerequisites(dossier),
+            waited_for: waited_for(dossier.blocks),
+            dependents: linked_to(&dossier.dependents),
+            prerequisites: linked_to(&dossier.waits_for),
             hash: HashShown::of(task.content_hash),
             code: code(&value),
             bytes: super::show::grouped(i64::try_from(dossier.seen.config.len()).unwrap_or(i64::MAX)),
@@ -186,6 +184,11 @@ impl Reading {
             tags: task.tags.iter().map(|tag| line(tag)).collect(),
         }
     }
+}
+
+/// `1 task waits for it`, `3 tasks wait for it`.
+fn waited_for(blocks: usize) -> String {
+    format!("{} {} for it", plural(blocks, "task"), if blocks == 1 { "waits" } else { "wait" })
 }
 
 /// The config whose bytes these are. What cannot be read is shown as null, and nothing can be done with it.
@@ -271,15 +274,8 @@ fn linked(id: Id<Task>, config: &[u8], state: TaskState) -> Linked {
     Linked { id: id.to_string(), title: title(config), state: state.as_str() }
 }
 
-fn prerequisites(dossier: &Dossier) -> Vec<Linked> {
-    let waits = dossier.seen.blocked_by().into_iter();
-    waits
-        .map(|by| Linked {
-            id: by.task_id.to_string(),
-            title: line(&by.task_id.to_string()),
-            state: by.state.as_str(),
-        })
-        .collect()
+fn linked_to(neighbours: &[Neighbour]) -> Vec<Linked> {
+    neighbours.iter().map(|task| linked(task.id, &task.config, task.state)).collect()
 }
 
 fn looked(dossier: &Dossier, now_value: &Value, now: Timestamp) -> Option<LookedShown> {

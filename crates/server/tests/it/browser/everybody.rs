@@ -37,8 +37,8 @@ async fn judge_all(look: Look) {
         }
         judge(&browser, &axe, &format!("{path}, chosen")).await;
     }
-    browser.go("/account").await;
-    for popover in ["palette", "keys", "me-menu"] {
+    browser.go("/").await;
+    for popover in ["f-inbox", "palette", "keys", "me-menu"] {
         browser.run("document.getElementById(arguments[0]).showPopover();", &[json!(popover)]).await;
         judge(&browser, &axe, popover).await;
         browser.run("document.getElementById(arguments[0]).hidePopover();", &[json!(popover)]).await;

@@ -20,7 +20,9 @@ pub(super) async fn addresses(office: &Office) -> Vec<String> {
             && !path.ends_with("/batch")
             && !path.starts_with("/login/o")
     });
-    looked_at.chain([format!("/tasks/{}", id(&task)), format!("/?open={}", id(&request))]).collect()
+    let views = ["/?view=mine", "/?view=done", "/?risk=MEDIUM&q=index", "/?q=nothing"].map(str::to_owned);
+    let open = [format!("/tasks/{}", id(&task)), format!("/?open={}", id(&request))];
+    looked_at.chain(views).chain(open).collect()
 }
 
 #[tokio::test]

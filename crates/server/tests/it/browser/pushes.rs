@@ -174,3 +174,19 @@ async fn after_a_restart_nothing_is_missing_and_nothing_is_there_twice() {
     assert_eq!(browser.value("window.same").await, json!(true), "the page was not loaded again");
     browser.close().await;
 }
+
+#[tokio::test]
+async fn a_slash_opens_the_filter_and_what_is_typed_narrows_the_list() {
+    let office = Office::open().await;
+    office.task("Add an index").await;
+    office.task("Drop the table").await;
+    let browser = office.live("/").await;
+    browser.press(&['/']).await;
+    browser.wait("document.querySelector('#f-inbox:popover-open')").await;
+    assert_eq!(browser.value("document.activeElement.id").await, json!("f-q"));
+    browser.type_text("table").await;
+    browser.press(&[keys::ENTER]).await;
+    browser.wait("location.search.includes('q=table')").await;
+    browser.wait(&format!("{ROWS} === 1")).await;
+    browser.close().await;
+}

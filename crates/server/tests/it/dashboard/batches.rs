@@ -51,10 +51,14 @@ async fn all_that_was_opened_is_signed_together() {
         for task in &two.tasks {
             assert_eq!(desk.state(task).await, "REVIEWING", "one that fails keeps all");
         }
-        leads(&desk.post(action, &sign(fields)).await);
+        let to = leads(&desk.post(action, &sign(fields)).await);
         for task in &two.tasks {
             assert_eq!(desk.state(task).await, "APPROVED");
         }
+        let told = desk.page(&to).await;
+        let toast = told.split_once("<div class=\"toast\">").unwrap().1.split("</div>").next().unwrap();
+        assert!(toast.contains("<b>Approved</b> 2 tasks: ") && toast.contains("First"), "{toast}");
+        assert!(toast.contains("Second") && toast.contains("Agents may apply them."), "{toast}");
     })
     .await;
 }

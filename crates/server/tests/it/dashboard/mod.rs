@@ -11,6 +11,7 @@ mod decisions;
 mod frame;
 mod hostile;
 mod reading;
+mod views;
 
 /// A member with these roles, logged in.
 async fn member(hub: &TestHub, name: &str, roles: &[&str]) -> Login {

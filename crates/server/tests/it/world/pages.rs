@@ -16,6 +16,8 @@ pub(crate) struct PageDoor {
     opens: u16,
     /// What a member gets who is no admin, where that is something else.
     members: Option<u16>,
+    /// The path and the fields of a call that is right, with `$…` in both, where that above is a wrong one.
+    right: Option<(&'static str, &'static str)>,
 }
 
 /// What a visitor gets.
@@ -29,7 +31,23 @@ pub(crate) enum Gets {
     WrongKind,
 }
 
+impl std::fmt::Display for PageDoor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
 impl PageDoor {
+    /// Whether the page changes nothing.
+    pub(crate) fn is_read(&self) -> bool {
+        self.method == "GET"
+    }
+
+    /// What it is asked in the way of somebody who means it: the path and the fields, with `$…` in both.
+    pub(crate) fn meant(&self) -> (&'static str, &'static str) {
+        self.right.unwrap_or((self.asks, self.form))
+    }
+
     pub(crate) fn is(&self, route: &Listed) -> bool {
         self.method == route.method && self.path == route.path
     }
@@ -54,17 +72,22 @@ impl PageDoor {
 const LEAVES: u16 = 0;
 
 const fn look(path: &'static str, asks: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "GET", path, asks, form: "", opens, members: None }
+    PageDoor { method: "GET", path, asks, form: "", opens, members: None, right: None }
 }
 
 const fn submit(path: &'static str, form: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "POST", path, asks: path, form, opens, members: None }
+    PageDoor { method: "POST", path, asks: path, form, opens, members: None, right: None }
 }
 
 impl PageDoor {
     /// The same with other words in the place of what varies.
     const fn at(self, asks: &'static str) -> Self {
         Self { asks, ..self }
+    }
+
+    /// A call that is right: what it asks for, and its fields.
+    const fn right(self, asks: &'static str, form: &'static str) -> Self {
+        Self { right: Some((asks, form)), ..self }
     }
 
     /// What a member gets who is no admin.
@@ -84,7 +107,7 @@ const NOBODYS_AGENT_RESUME: &str = "/agents/0197a000-0000-7000-8000-000000000000
 
 /// A form whose address names something; `asks` names what nobody has.
 const fn answer(path: &'static str, asks: &'static str, form: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "POST", path, asks, form, opens, members: None }
+    PageDoor { method: "POST", path, asks, form, opens, members: None, right: None }
 }
 
 pub(crate) const PAGES: &[PageDoor] = &[
@@ -92,32 +115,40 @@ pub(crate) const PAGES: &[PageDoor] = &[
     look("/tasks/{id}", "/tasks/0197a000-0000-7000-8000-000000000000", 404),
     // Decisions without what they are bound to.
     look("/approvals/batch", "/approvals/batch", 422),
-    submit("/approvals/batch", "action=approve&read=on", 422),
+    submit("/approvals/batch", "action=approve&read=on", 422).right(
+        "/approvals/batch",
+        "action=approve&read=on&approval_ids=$approval&content_hash.$approval=$content&review_hash.$approval=$shown",
+    ),
     answer(
         "/approvals/{id}/approve",
         "/approvals/0197a000-0000-7000-8000-000000000000/approve",
         "reason=x&from=task",
         422,
-    ),
+    )
+    .right("/approvals/$approval/approve", "content_hash=$content&review_hash=$shown&from=task"),
     answer(
         "/approvals/{id}/reject",
         "/approvals/0197a000-0000-7000-8000-000000000000/reject",
         "reason=x&from=task",
         422,
-    ),
+    )
+    .right("/approvals/$approval/reject", "content_hash=$content&review_hash=$shown&reason=x&from=task"),
     answer(
         "/approvals/{id}/request-changes",
         "/approvals/0197a000-0000-7000-8000-000000000000/request-changes",
         "reason=x&from=task",
         422,
-    ),
+    )
+    .right("/approvals/$approval/request-changes", "content_hash=$content&review_hash=$shown&reason=x&from=task"),
     answer(
         "/approvals/{id}/delegate",
         "/approvals/0197a000-0000-7000-8000-000000000000/delegate",
         "to=0197a000-0000-7000-8000-000000000000&from=task",
         422,
-    ),
-    answer("/tasks/{id}/comments", "/tasks/0197a000-0000-7000-8000-000000000000/comments", "text=x", 422),
+    )
+    .right("/approvals/$approval/delegate", "content_hash=$content&review_hash=$shown&to=$standin&from=task"),
+    answer("/tasks/{id}/comments", "/tasks/0197a000-0000-7000-8000-000000000000/comments", "text=x", 422)
+        .right("/tasks/$task/comments", "body=x"),
     submit("/account/theme", "theme=dark&next=/", 303),
     look("/assets/{name}", "/assets/app.css", 200),
     // Nobody of these asks for a socket.
@@ -142,24 +173,35 @@ pub(crate) const PAGES: &[PageDoor] = &[
     submit("/locks/release", "key=resource:database:nobodys&typed=nope&reason=x", 422).for_members(403),
     look("/agents", "/agents", 200),
     look("/agents/new", "/agents/new", 200).for_members(403),
-    submit("/agents/new", "step=1&name=", 422).for_members(403),
+    submit("/agents/new", "step=1&name=", 422).for_members(403)
+        .right("/agents/new", "step=1&name=$fresh"),
     look("/agents/{id}/setup", NOBODYS_SETUP, 404),
-    submit("/agents/{id}/setup", "step=2", 404).at(NOBODYS_SETUP),
-    submit("/agents/{id}/key", "=", 404).at(NOBODYS_AGENT_KEY),
-    submit("/agents/{id}", "version=x&description=&model=&role_name=&max_tasks=1&labels=", 404).at(NOBODYS_AGENT),
-    submit("/agents/{id}/drain", "=", 404).at(NOBODYS_AGENT_DRAIN),
-    submit("/agents/{id}/resume", "=", 404).at(NOBODYS_AGENT_RESUME).for_members(403),
+    submit("/agents/{id}/setup", "step=2", 404).at(NOBODYS_SETUP)
+        .right("/agents/$agent/setup", "step=2&role_name=x"),
+    submit("/agents/{id}/key", "=", 404).at(NOBODYS_AGENT_KEY)
+        .right("/agents/$agent/key", "="),
+    submit("/agents/{id}", "version=x&description=&model=&role_name=&max_tasks=1&labels=", 404).at(NOBODYS_AGENT)
+        .right("/agents/$agent", "version=*&description=x&model=&role_name=&max_tasks=1&labels="),
+    submit("/agents/{id}/drain", "=", 404).at(NOBODYS_AGENT_DRAIN)
+        .right("/agents/$agent/drain", "="),
+    submit("/agents/{id}/resume", "=", 404).at(NOBODYS_AGENT_RESUME).for_members(403)
+        .right("/agents/$agent/resume", "="),
     look("/audit", "/audit", 200),
     submit("/audit/verify", "=", 303).for_members(403),
     look("/overview", "/overview", 200),
     look("/plan", "/plan", 200),
     look("/policies", "/policies", 200),
-    submit("/policies", "version=&name=&task_types=&resource_patterns=&risk_threshold=x&when=&min_approvers=1&required_roles=&reject_on=any&timeout_hours=&on_timeout=deny", 422).for_members(403),
-    submit("/policies/simulate", "config=nope", 422),
-    submit("/policies/{id}", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY).for_members(403),
-    submit("/policies/{id}/deactivate", "=", 404).at(NOBODYS_POLICY_OFF).for_members(403),
+    submit("/policies", "version=&name=&task_types=&resource_patterns=&risk_threshold=x&when=&min_approvers=1&required_roles=&reject_on=any&timeout_hours=&on_timeout=deny", 422).for_members(403)
+        .right("/policies", "version=&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
+    submit("/policies/simulate", "config=nope", 422)
+        .right("/policies/simulate", "config={}"),
+    submit("/policies/{id}", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY).for_members(403)
+        .right("/policies/$policy", "version=1&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
+    submit("/policies/{id}/deactivate", "=", 404).at(NOBODYS_POLICY_OFF).for_members(403)
+        .right("/policies/$policy/deactivate", "="),
     look("/settings", "/settings", 200),
-    submit("/settings", "name=lock:max_ttl&value=nope", 422).for_members(403),
+    submit("/settings", "name=lock:max_ttl&value=nope", 422).for_members(403)
+        .right("/settings", "name=lock:max_ttl&value=60"),
     // Last, because each counts as a failure to log in.
     look("/login/oidc/callback", "/login/oidc/callback?state=cst_nope&code=nope", 410),
 ];

@@ -1,0 +1,60 @@
+//! What the reader has answered, and what became of it.
+
+use domain::approvals::{Answer, ApprovalKind, ApprovalStatus};
+use hub::approvals::{self, Answered};
+use uuid::Uuid;
+
+use super::asking::View;
+use crate::App;
+use crate::pages::reading::title;
+use crate::pages::shell::Shell;
+use crate::pages::show::{Markup, ago, line, lines, pill};
+use crate::problem::Problem;
+
+const DONE_SHOWN: i64 = 100;
+
+/// One answer.
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) to: String,
+    pub(super) title: Markup,
+    pub(super) icon: &'static str,
+    pub(super) answer: &'static str,
+    pub(super) at: Markup,
+    pub(super) author: Markup,
+    pub(super) state: Markup,
+    pub(super) reason: Option<Markup>,
+    /// Why it no longer counts.
+    pub(super) void: Option<&'static str>,
+    pub(super) current: bool,
+}
+
+/// The latest answers, the newest first.
+pub(super) async fn rows(app: &App, shell: &Shell, current: &[Uuid]) -> Result<Vec<Row>, Problem> {
+    let found = approvals::answered(&app.hub, &shell.caller, DONE_SHOWN).await?;
+    Ok(found.iter().filter_map(|answered| row(answered, shell, current)).collect())
+}
+
+fn row(answered: &Answered, shell: &Shell, current: &[Uuid]) -> Option<Row> {
+    let (approval, task) = (&answered.approval, &answered.task);
+    let response = approval.response.as_ref()?;
+    let (answer, icon) = match (approval.kind, response.action) {
+        (ApprovalKind::Override, Answer::Approve) => ("You signed the override", "bolt"),
+        (_, Answer::Approve) => ("You approved", "check"),
+        (_, Answer::Reject) => ("You rejected", "x"),
+        (_, Answer::RequestChanges) => ("You requested changes", "edit"),
+    };
+    Some(Row {
+        id: approval.id.to_string(),
+        to: View::Done.address().with("open", approval.id).to_string(),
+        title: title(&task.config),
+        icon,
+        answer,
+        at: ago(response.at, shell.now),
+        author: line(&task.author_name),
+        state: pill(task.task.state),
+        reason: response.reason.as_deref().map(lines),
+        void: (approval.status == ApprovalStatus::Superseded).then_some("void since it was edited"),
+        current: current.contains(&approval.id.raw()),
+    })
+}
