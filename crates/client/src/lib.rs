@@ -21,6 +21,7 @@ mod health;
 mod identity;
 mod locks;
 mod login_sessions;
+mod notifications;
 mod organizations;
 mod policies;
 mod projects;

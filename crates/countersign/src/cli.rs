@@ -7,8 +7,8 @@ use clap_complete::Shell;
 
 use crate::commands::{
     account, admin, agents, approvals, archives, audit, backup, config_check, delegations, demo, events,
-    executions, key, locks, login, logout, man, me, migrate, org, policies, projects, resource_catalogue,
-    restore, serve, settings, standalone_grants, tasks, webhooks,
+    executions, key, locks, login, logout, man, me, migrate, notifications, org, policies, projects,
+    resource_catalogue, restore, serve, settings, standalone_grants, tasks, webhooks,
 };
 use crate::config::ServerFlags;
 use crate::exit::Exit;
@@ -79,6 +79,9 @@ enum Command {
     /// Delegations: who decides for whom
     #[command(after_help = delegations::EXAMPLES)]
     Delegation(delegations::Delegations),
+    /// Notifications: what you were told
+    #[command(after_help = notifications::EXAMPLES)]
+    Notification(notifications::Notifications),
     /// Policies: who must decide on what
     #[command(after_help = policies::EXAMPLES)]
     Policy(policies::Policies),
@@ -245,6 +248,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Approval(approvals) => approvals::run(approvals),
         Command::Agent(agents) => agents::run(agents),
         Command::Delegation(delegations) => delegations::run(delegations),
+        Command::Notification(notifications) => notifications::run(notifications),
         Command::Policy(policies) => policies::run(policies),
         Command::Webhook(webhooks) => webhooks::run(webhooks),
         Command::Catalogue(catalogue) => resource_catalogue::run(catalogue),

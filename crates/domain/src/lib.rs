@@ -38,6 +38,7 @@ pub mod members;
 pub mod minting;
 #[cfg(test)]
 mod model;
+pub mod notifications;
 pub mod oidc_flows;
 pub mod organizations;
 pub mod passwords;

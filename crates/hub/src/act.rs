@@ -7,15 +7,16 @@ use domain::organizations::Organization;
 use domain::permissions::{Capability, Standing};
 use domain::subject::Subject;
 use domain::{Id, Timestamp};
-use records::{Tx, events};
+use records::Tx;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use crate::caller::{lacks, plain_entry};
 use crate::identity::authenticate::{confirm, reread};
 use crate::identity::bootstrap::system_account;
 use crate::identity::credential::Credential;
 use crate::identity::founding::Maker;
-use crate::{Caller, Hub, HubError, audit};
+use crate::{Caller, Hub, HubError, audit, notifications};
 
 /// Who does something, when, and with what.
 pub(crate) struct Act<T> {
@@ -107,6 +108,8 @@ pub(crate) trait Deed {
     fn now(&self) -> Timestamp;
     /// Where it happens.
     fn org(&self) -> Id<Organization>;
+    /// Who does it; none: the hub by itself.
+    fn actor(&self) -> Option<Uuid>;
     /// An audit row of it.
     fn entry(&self, action: &str, subject: Subject) -> AuditEntry;
     /// An event that tells of it.
@@ -124,6 +127,10 @@ impl<T> Deed for Act<T> {
 
     fn org(&self) -> Id<Organization> {
         self.org()
+    }
+
+    fn actor(&self) -> Option<Uuid> {
+        Some(self.actor().raw())
     }
 
     fn entry(&self, action: &str, subject: Subject) -> AuditEntry {
@@ -181,6 +188,10 @@ impl Deed for ByItself {
         self.org
     }
 
+    fn actor(&self) -> Option<Uuid> {
+        None
+    }
+
     fn entry(&self, action: &str, subject: Subject) -> AuditEntry {
         let said = (action, subject, BY_ITSELF);
         plain_entry(self.hub.ids.id(), Chain::Organization(self.org), self.system, said, self.now)
@@ -208,7 +219,19 @@ pub(crate) async fn announce(
     subject: Subject,
     payload: Value,
 ) -> Result<(), HubError> {
-    Ok(events::append(tx, &deed.event(event_type, subject, payload)).await?)
+    announce_all(tx, deed, &[deed.event(event_type, subject, payload)]).await.map(drop)
+}
+
+/// The same of several events, and everybody to whom they are addressed is told. How many people were.
+pub(crate) async fn announce_all(
+    tx: &mut Tx,
+    deed: &impl Deed,
+    events: &[EventDraft],
+) -> Result<usize, HubError> {
+    for event in events {
+        records::events::append(tx, event).await?;
+    }
+    notifications::tell(tx, deed, events).await
 }
 
 /// The members of an object that differ, each with what it was and what it is.

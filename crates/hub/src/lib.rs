@@ -30,6 +30,7 @@ pub mod jobs;
 pub mod keys;
 pub mod lifecycle;
 pub mod locks;
+pub mod notifications;
 pub mod outgoing;
 pub mod policies;
 pub mod projects;

@@ -46,6 +46,8 @@ pub mod jobs;
 pub mod login_links;
 pub mod login_sessions;
 pub mod members;
+pub mod notification_preferences;
+pub mod notifications;
 pub mod oidc_flows;
 pub mod organizations;
 pub mod passwords;

@@ -23,6 +23,7 @@ pub mod identity;
 pub mod invitations;
 pub mod locks;
 pub mod login_sessions;
+pub mod notifications;
 pub mod organizations;
 pub mod page;
 mod patch;
@@ -72,6 +73,9 @@ pub use locks::{
 pub use login_sessions::{
     DeviceLogin, DeviceToken, ExchangeDeviceCode, LogIn, LoggedIn, LoginSession, SetPassword,
     SwitchOrganization,
+};
+pub use notifications::{
+    Notification, NotificationPreferences, NotificationsQuery, SetNotificationPreferences,
 };
 pub use organizations::{
     AddMember, ChangeMember, ChangeOrganization, CreateOrganization, OrganizationsQuery, TransferOwnership,

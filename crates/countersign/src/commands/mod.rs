@@ -23,6 +23,7 @@ pub(crate) mod logout;
 pub(crate) mod man;
 pub(crate) mod me;
 pub(crate) mod migrate;
+pub(crate) mod notifications;
 pub(crate) mod org;
 pub(crate) mod policies;
 mod process_group;

@@ -12,6 +12,7 @@ mod stats;
 mod vote;
 
 use domain::approvals::Approval;
+use domain::events::EventDraft;
 use domain::subject::Subject;
 use records::Tx;
 use serde_json::json;
@@ -57,11 +58,28 @@ pub(crate) async fn announce(
     event_type: &str,
     approval: &Approval,
 ) -> Result<(), HubError> {
+    act::announce_all(tx, act, &[told(act, event_type, approval)]).await.map(drop)
+}
+
+/// Tells of several requests.
+pub(crate) async fn announce_all(
+    tx: &mut Tx,
+    act: &impl Deed,
+    event_type: &str,
+    approvals: &[Approval],
+) -> Result<(), HubError> {
+    let events: Vec<EventDraft> = approvals.iter().map(|approval| told(act, event_type, approval)).collect();
+    act::announce_all(tx, act, &events).await.map(drop)
+}
+
+fn told(act: &impl Deed, event_type: &str, approval: &Approval) -> EventDraft {
+    let in_place_of: Vec<String> = approval.delegation_chain.iter().map(ToString::to_string).collect();
     let payload = json!({
         "approval_id": approval.id.to_string(), "task_id": approval.task_id.to_string(),
         "reviewer_id": approval.reviewer_id.to_string(), "status": approval.status.as_str(),
         "priority": approval.priority.as_str(), "content_hash": approval.content_hash.to_string(),
-        "due_at": approval.due_at.map(|at| at.to_string()),
+        "due_at": approval.due_at.map(|at| at.to_string()), "kind": approval.kind.as_str(),
+        "in_place_of": in_place_of, "delegated_to": approval.delegated_to.map(|to| to.to_string()),
     });
-    act::announce(tx, act, event_type, subject(approval), payload).await
+    act.event(event_type, subject(approval), payload)
 }

@@ -6,13 +6,13 @@ use domain::Id;
 use domain::organizations::Organization;
 use records::{events, organizations};
 
-use crate::{Hub, HubError, settings};
+use crate::{Hub, HubError, notifications, settings};
 
 /// How long the instance's own events are kept.
 const INSTANCE_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Forgets what is too old, in small units.
-pub(crate) async fn forget_old(hub: &Hub) -> Result<(), HubError> {
+/// Forgets what is too old, and what people were told of it, in small units.
+pub async fn forget_old(hub: &Hub) -> Result<(), HubError> {
     for organization in organizations::all(&hub.records).await? {
         forget_of(hub, organization.id).await?;
     }
@@ -32,5 +32,5 @@ async fn forget_of(hub: &Hub, org: Id<Organization>) -> Result<(), HubError> {
         })
     };
     while !hub.lifecycle.is_stopping() && forget().await? > 0 {}
-    Ok(())
+    notifications::forget_of(hub, org, cutoff).await
 }

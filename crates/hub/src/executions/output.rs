@@ -66,7 +66,7 @@ async fn append_unit(tx: &mut Tx, act: &Act<Input>) -> Result<u64, HubError> {
     let mut written = written(tx, act, &execution, ("/text", text)).await?;
     if let Some(progress) = progress {
         let progressed = written.progressed(progress.clone(), act.now);
-        let refused = |(name, bad)| HubError::field(&format!("/progress/{name}"), format!("{bad}"));
+        let refused = |(name, bad)| HubError::field(format!("/progress/{name}"), format!("{bad}"));
         written = progressed.map_err(refused)?;
     }
     reached("output:appended");

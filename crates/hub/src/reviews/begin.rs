@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::Id;
 use domain::approvals::{Approval, ApprovalStatus};
+use domain::notifications::tells_anybody;
 use domain::reviews::{Ending, Resolution, Terms, end};
 use domain::settings::Settings;
 use domain::tasks::{Actor, Move, Task, TaskConfig, TaskState};
@@ -13,7 +14,9 @@ use serde_json::{Map, Value};
 use super::plan::{Matter, Plan, plan};
 use super::reroute::note;
 use crate::act::Deed;
-use crate::tasks::{announce, announce_move, current_config, current_revision, record, refused};
+use crate::tasks::{
+    announce, announce_move, announce_resolved, current_config, current_revision, record, refused,
+};
 use crate::{HubError, settings};
 
 /// Begins a review. Gives the task as it is then: REVIEWING, or APPROVED where nobody needs to be asked.
@@ -39,7 +42,7 @@ pub(crate) async fn begin(
     for request in &plan.requests {
         ask(tx, act, request).await?;
     }
-    if plan.requests.is_empty() {
+    if !tells_anybody(&plan.requests, act.actor()) {
         announce(tx, act, "approval:nobody_told", &plan.task).await?;
     }
     Ok(plan.task)
@@ -80,7 +83,8 @@ async fn pass(
     details.insert("resolution".into(), Resolution::Auto.as_str().into());
     details.insert("content_hash".into(), task.content_hash.to_string().into());
     transition(tx, act, "task:approved", (task.state, &ended.task), details).await?;
-    announce(tx, act, "task:approved", &ended.task).await?;
+    let resolution = Some(Resolution::Auto.as_str());
+    announce_resolved(tx, act, "task:approved", (&ended.task, resolution)).await?;
     Ok(ended.task)
 }
 

@@ -20,7 +20,7 @@ use crate::act::{self, ByItself, Deed};
 use crate::approvals::announce as tell;
 use crate::delegations::book;
 use crate::faults::reached;
-use crate::tasks::{record, subject};
+use crate::tasks::{announce, record, subject};
 use crate::{Hub, HubError, settings};
 
 /// Reviews looked at in one go.
@@ -237,7 +237,11 @@ impl Told<'_> {
         record(tx, act, "task:escalated", (Some(task.state), task), facts).await?;
         payload.insert("task_id".into(), json!(task.id.to_string()));
         payload.insert("author_id".into(), json!(task.author_id.to_string()));
-        act::announce(tx, act, "approval:escalated", subject(task.id), payload.into()).await
+        let event = act.event("approval:escalated", subject(task.id), payload.into());
+        let on_call = act::announce_all(tx, act, &[event]).await?;
+        // Whoever is asked now was told by their own request; a no is told to the author.
+        let is_silent = on_call == 0 && escalation.to.is_empty() && escalation.outcome != Outcome::Denied;
+        if is_silent { announce(tx, act, "approval:nobody_told", task).await } else { Ok(()) }
     }
 
     async fn raised(&self, tx: &mut Tx, act: &ByItself) -> Result<(), HubError> {

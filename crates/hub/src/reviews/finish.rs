@@ -50,7 +50,7 @@ async fn write(tx: &mut Tx, act: &impl Deed, (before, ended): (&Task, &Ended)) -
         TaskState::Approved | TaskState::Rejected => {
             announce_resolved(tx, act, action, (&ended.task, resolution)).await?;
         }
-        _ => (),
+        _ => announce_resolved(tx, act, "task:updated", (&ended.task, resolution)).await?,
     }
     if ended.task.state.is_dead() { tell_dependents(tx, act, &ended.task).await } else { Ok(()) }
 }
@@ -61,10 +61,8 @@ async fn close_open(tx: &mut Tx, act: &impl Deed, case: &Case) -> Result<(), Hub
     let open: Vec<&Approval> = open.filter(|approval| approval.status == ApprovalStatus::Pending).collect();
     // The answer that ended the review is not among them: it was written before.
     approvals::supersede_open(tx, act.org(), case.review.id, act.now()).await?;
-    for approval in open {
-        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now())).await?;
-    }
-    Ok(())
+    let closed: Vec<Approval> = open.iter().map(|approval| approval.superseded(act.now())).collect();
+    crate::approvals::announce_all(tx, act, "approval:superseded", &closed).await
 }
 
 /// Voids an open review whose task was edited or cancelled: what people answered was about something else.
@@ -77,10 +75,9 @@ pub(crate) async fn void(
     let requests = approvals::of_review(tx, act.org(), review.id).await?;
     reviews::resolve(tx, &review.closed(Resolution::Superseded, Some(by), act.now())).await?;
     approvals::supersede_all(tx, act.org(), review.id, act.now()).await?;
-    for approval in requests.iter().filter(|approval| approval.status.is_changeable()) {
-        crate::approvals::announce(tx, act, "approval:superseded", &approval.superseded(act.now())).await?;
-    }
-    Ok(())
+    let open = requests.iter().filter(|approval| approval.status.is_changeable());
+    let closed: Vec<Approval> = open.map(|approval| approval.superseded(act.now())).collect();
+    crate::approvals::announce_all(tx, act, "approval:superseded", &closed).await
 }
 
 /// Tasks that wait for one that will never be done are told (DECISIONS.md 28).

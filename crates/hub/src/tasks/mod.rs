@@ -220,6 +220,7 @@ fn told(task: &Task) -> Value {
         "task_id": task.id.to_string(), "project_id": task.project_id.to_string(),
         "author_id": task.author_id.to_string(), "state": task.state.as_str(), "status": task.status.as_str(),
         "revision": task.revision, "content_hash": task.content_hash.to_string(), "version": task.version,
+        "needs_attention": task.needs_attention,
     })
 }
 

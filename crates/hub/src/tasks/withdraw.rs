@@ -8,7 +8,7 @@ use domain::tasks::{Actor, Task};
 use records::{Tx, approvals, grants, reviews, tasks};
 use serde_json::json;
 
-use super::{MISSING, Seen, actor, announce, locked, refused, seen, subject};
+use super::{MISSING, Seen, actor, announce_resolved, locked, refused, seen, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{of_task, tell_dependents};
@@ -62,7 +62,8 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     super::announce_move(tx, act, (before.state, &ended.task)).await?;
     let payload = json!({"task_id": before.id.to_string(), "content_hash": before.content_hash.to_string()});
     act.announce(tx, "approval:withdrawn", subject(before.id), payload).await?;
-    announce(tx, act, "task:rejected", &ended.task).await?;
+    let withdrawn = Some(Resolution::Withdrawn.as_str());
+    announce_resolved(tx, act, "task:rejected", (&ended.task, withdrawn)).await?;
     tell_dependents(tx, act, &ended.task).await?;
     seen(tx, &act.caller, ended.task).await
 }

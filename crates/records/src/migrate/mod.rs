@@ -99,6 +99,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "progress",
         text: include_str!("../../migrations/0014_progress.sql"),
     },
+    Migration {
+        number: 15,
+        release: 1,
+        name: "notifications",
+        text: include_str!("../../migrations/0015_notifications.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -6,13 +6,15 @@ use records::statement::registered;
 use crate::support::Ground;
 
 /// Tables that grow with the work that is done, and what statements call them.
-const GROWING: [&str; 14] = [
+const GROWING: [&str; 16] = [
     "approvals",
     "audit_logs",
     "consumed_tokens",
     "events",
     "executions",
     "grants",
+    "n",
+    "notifications",
     "reviews",
     "standalone_grants",
     "t",
@@ -198,4 +200,29 @@ async fn the_latest_answers_are_found_without_sorting_all() {
     assert!(lines[0].contains("INDEX idx_approvals_answers (org_id=? AND reviewer_id=?"), "{lines:?}");
     // Only answers of the very same moment, those of one batch, are put in order.
     assert!(lines.iter().skip(1).all(|line| line.contains("LAST TERM OF ORDER BY")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn what_somebody_was_told_is_a_walk_along_an_index() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let mine = "SELECT n.id, e.seq FROM notifications n LEFT JOIN events e ON e.id = n.event_id \
+                WHERE n.org_id = $1 AND n.account_id = $2";
+    let tail = "ORDER BY n.created_at DESC, n.id DESC LIMIT 50";
+    for (clauses, index) in [
+        ("", "INDEX idx_notifications_list (org_id=? AND account_id=?"),
+        ("AND n.read_at IS NULL", "INDEX idx_notifications_unread (org_id=? AND account_id=?"),
+        ("AND (n.created_at, n.id) < ($3, $4)", "INDEX idx_notifications_list (org_id=? AND account_id=?"),
+    ] {
+        let lines = plan(&conn, &format!("{mine} {clauses} {tail}"));
+        assert!(lines.len() == 2 && lines[0].contains(index), "{clauses}: {lines:?}");
+    }
+    for (name, index) in
+        [("UNREAD", "INDEX idx_notifications_unread"), ("FORGET", "INDEX idx_notifications_created_at")]
+    {
+        let name = format!("records::notifications::{name}");
+        let statement = registered().find(|statement| statement.name == name).unwrap();
+        let lines = plan(&conn, &(statement.texts)().0);
+        assert!(lines.iter().any(|line| line.contains(index)), "{name}: {lines:?}");
+    }
 }

@@ -18,6 +18,7 @@ pub(crate) mod invitations;
 pub(crate) mod locks;
 pub(crate) mod login_sessions;
 pub(crate) mod me;
+pub(crate) mod notifications;
 pub(crate) mod organizations;
 pub(crate) mod page;
 pub(crate) mod passwords;

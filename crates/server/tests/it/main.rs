@@ -38,6 +38,7 @@ mod locks;
 mod login_pages;
 mod logins;
 mod members;
+mod notifications;
 mod oidc;
 mod oidc_attacks;
 mod oidc_provider;

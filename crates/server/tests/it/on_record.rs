@@ -17,6 +17,7 @@ const UNRECORDED: &[(&str, &str)] = &[
         "what an attempt writes is kept with it; how it ends is on record",
     ),
     ("POST /api/v1/auth/device", "nobody has answered the program yet; whoever does is on record"),
+    ("POST /api/v1/notifications/{id}/read", "what one has read decides nothing, and is one's own"),
     ("POST /api/v1/agents/{id}/resume", "it was not draining, so nothing changes"),
     ("POST /api/v1/tasks/{id}/join-review", "whoever was asked has a request already, so nothing changes"),
     ("POST /api/v1/tasks/simulate", "what would happen has not"),

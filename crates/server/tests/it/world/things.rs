@@ -50,6 +50,7 @@ const NAMES: &[&str] = &[
     "$token",
     "$webhook",
     "$delivery",
+    "$notification",
 ];
 /// What no call ends.
 const LASTING: &[&str] = &["$maker", "$org", "$row", "$email"];
@@ -191,11 +192,7 @@ impl<'h> Things<'h> {
                 let body = json!({"config": {"type": "t", "description": "At the door"}});
                 id_in(&self.post(&self.maker, "/api/v1/tasks", body, 201).await, "id")
             }
-            "$comment" => {
-                let task = Box::pin(self.get("$task")).await;
-                let path = format!("/api/v1/tasks/{task}/comments");
-                id_in(&self.post(&self.maker, &path, json!({"body": "why?"}), 201).await, "id")
-            }
+            "$comment" => Box::pin(self.comment()).await,
             "$policy" => {
                 // Of no task here, so that the default policy has the maker asked.
                 let of = ["elsewhere"];
@@ -208,9 +205,16 @@ impl<'h> Things<'h> {
             "$lock" | "$ticket" => self.of_locks(name).await,
             "$standalone" | "$token" => Box::pin(self.of_grants(name)).await,
             "$webhook" | "$delivery" => Box::pin(self.of_webhooks(name)).await,
+            "$notification" => Box::pin(self.notification()).await,
             "$archive" | "$archived" => Box::pin(self.of_archives(name)).await,
             unknown => panic!("{unknown} is in NAMES, and nobody makes it"),
         }
+    }
+
+    async fn comment(&mut self) -> String {
+        let task = self.get("$task").await;
+        let path = format!("/api/v1/tasks/{task}/comments");
+        id_in(&self.post(&self.maker, &path, json!({"body": "why?"}), 201).await, "id")
     }
 
     /// A standalone grant, or the token of one.
@@ -236,6 +240,14 @@ impl<'h> Things<'h> {
         let delivery = self.post(&self.maker, &format!("{path}/test"), json!({}), 202).await;
         set(false).await;
         id_in(&delivery, "id")
+    }
+
+    /// Something the maker was told: that they are asked.
+    async fn notification(&mut self) -> String {
+        let task = self.get("$reviewed").await;
+        let told = all_items(self.hub, &self.maker, "/api/v1/notifications").await;
+        let about = told.iter().find(|told| told["task_id"] == json!(task));
+        id_in(about.unwrap_or_else(|| panic!("nothing was told of {task}: {told:?}")), "id")
     }
 
     /// An archive, or a task in one.

@@ -34,6 +34,8 @@ pub(super) const AUTHORS_END: [u16; 9] = [401, 403, 403, 403, 204, 403, 204, 204
 pub(super) const ADMINS_END: [u16; 9] = [401, 403, 403, 403, 403, 403, 204, 204, 404];
 /// Whoever it was sent to may, and for others it does not exist.
 pub(super) const RECEIVER: [u16; 9] = [401, 403, 403, 404, 404, 404, 404, 200, 404];
+/// Whoever was told it, with whatever key reads events; for others it does not exist.
+pub(super) const TOLD: [u16; 9] = [401, 200, 404, 404, 404, 404, 404, 200, 404];
 /// Whoever is asked may, and nobody for them; for others it does not exist.
 pub(super) const ASKED: [u16; 9] = [401, 403, 403, 403, 403, 403, 403, 200, 404];
 

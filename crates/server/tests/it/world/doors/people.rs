@@ -2,7 +2,7 @@
 
 use super::answers::{
     ADMINS, ADMINS_END, ADMINS_MAKE, ADMINS_ONE, ADMINS_RENEW, ADMINS_TOO_LATE, AUTHORS_END, AUTHORS_MAKE,
-    AUTHORS_ONE, KEY, MEMBERS, MEMBERS_ONE, NO_UPGRADE, OPEN, RECEIVER, WORKERS, WORKERS_ONE,
+    AUTHORS_ONE, KEY, MEMBERS, MEMBERS_ONE, NO_UPGRADE, OPEN, RECEIVER, TOLD, WORKERS, WORKERS_ONE,
 };
 use super::{Door, LEAVES, door, for_logins};
 
@@ -103,6 +103,11 @@ pub(super) const PEOPLE: &[Door] = &[
     door("GET", "/api/v1/events", &[], "", KEY),
     door("GET", "/api/v1/events/stream", &[], "", KEY),
     door("GET", "/api/v1/ws", &[], "", NO_UPGRADE),
+    door("GET", "/api/v1/notifications", &[], "", KEY),
+    door("GET", "/api/v1/notifications/preferences", &[], "", KEY),
+    door("PUT", "/api/v1/notifications/preferences", &[], r#"{"muted": ["task_completed"]}"#, KEY),
+    door("GET", "/api/v1/notifications/{id}", &["$notification"], "", TOLD),
+    door("POST", "/api/v1/notifications/{id}/read", &["$notification"], "{}", TOLD),
     door("GET", "/api/v1/webhooks", &[], "", ADMINS),
     door("POST", "/api/v1/webhooks", &[], SWITCHED_OFF, ADMINS_MAKE),
     door("GET", "/api/v1/webhooks/{id}", &["$webhook"], "", ADMINS_ONE),
