@@ -4,8 +4,7 @@ use domain::approvals::Approval;
 use domain::permissions::Capability;
 use records::{Tx, approvals};
 
-use super::inbox::tasks_of;
-use crate::tasks::Seen;
+use crate::tasks::{Seen, seen_of};
 use crate::{Caller, Hub, HubError};
 
 /// A request that was answered, with its task as it is now.
@@ -28,7 +27,7 @@ pub async fn answered(hub: &Hub, caller: &Caller, limit: i64) -> Result<Vec<Answ
 async fn whole(tx: &mut Tx, caller: &Caller, limit: i64) -> Result<Vec<Answered>, HubError> {
     let credential = &caller.credential;
     let requests = approvals::answered(tx, credential.organization.id, credential.account.id, limit).await?;
-    let shown = tasks_of(tx, caller, &requests).await?;
+    let shown = seen_of(tx, caller, requests.iter().map(|request| request.task_id).collect()).await?;
     let with_task = |approval: Approval| {
         let task = shown.get(&approval.task_id)?.clone();
         Some(Answered { approval, task })

@@ -1,17 +1,15 @@
 //! What waits for somebody, with all that lists say about it.
 
-use std::collections::BTreeMap;
-
 use domain::Id;
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::permissions::Capability;
 use domain::projects::Project;
 use domain::risk::RiskLevel;
-use domain::tasks::{Task, thaw};
+use domain::tasks::thaw;
 use records::approvals::{Filter, Order, list, place};
-use records::{Tx, agents, task_dependencies, tasks as task_rows};
+use records::{Tx, agents, task_dependencies};
 
-use crate::tasks::{Seen, seen_all};
+use crate::tasks::{Seen, seen_of};
 use crate::{Caller, Hub, HubError, settings};
 
 /// Among how many requests is looked for those that somebody wants to see.
@@ -127,7 +125,8 @@ async fn meant(
     sought: &Sought,
 ) -> Result<Vec<Waiting>, HubError> {
     let org = caller.credential.organization.id;
-    let shown = tasks_of(tx, caller, &requests).await?;
+    // Somebody may be asked twice about one: for the review, and to sign an override.
+    let shown = seen_of(tx, caller, requests.iter().map(|request| request.task_id).collect()).await?;
     let mut waiting = Vec::with_capacity(requests.len());
     for approval in requests {
         let Some(task) = shown.get(&approval.task_id).filter(|seen| sought.means(seen)).cloned() else {
@@ -138,23 +137,4 @@ async fn meant(
         waiting.push(Waiting { approval, task, blocks, by_agent });
     }
     Ok(waiting)
-}
-
-/// The tasks of requests. Somebody may be asked twice about one: for the review, and to sign an override.
-pub(super) async fn tasks_of(
-    tx: &mut Tx,
-    caller: &Caller,
-    requests: &[Approval],
-) -> Result<BTreeMap<Id<Task>, Seen>, HubError> {
-    let org = caller.credential.organization.id;
-    let mut found: BTreeMap<Id<Task>, Task> = BTreeMap::new();
-    for request in requests {
-        if !found.contains_key(&request.task_id)
-            && let Some(task) = task_rows::get(tx, org, request.task_id).await?
-        {
-            found.insert(task.id, task);
-        }
-    }
-    let shown = seen_all(tx, caller, found.into_values().collect()).await?;
-    Ok(shown.into_iter().map(|seen| (seen.task.id, seen)).collect())
 }

@@ -84,3 +84,18 @@ async fn read_unit(tx: &mut Tx, act: &Act<Id<Notification>>) -> Result<Notificat
     }
     Ok(told.read(act.now))
 }
+
+/// Notes that the caller has read these. What they were not told, or have read, is passed over.
+pub async fn read_all(hub: &Hub, caller: &Caller, ids: Vec<Id<Notification>>) -> Result<(), HubError> {
+    caller.require(Capability::EventsRead)?;
+    let input = Act::new(hub, caller, ids);
+    hub.records.write(input, |tx, act| Box::pin(read_all_unit(tx, act))).await
+}
+
+async fn read_all_unit(tx: &mut Tx, act: &Act<Vec<Id<Notification>>>) -> Result<(), HubError> {
+    act.confirm(tx, Capability::EventsRead).await?;
+    for id in &act.input {
+        notifications::mark_read(tx, (act.org(), act.actor()), *id, act.now).await?;
+    }
+    Ok(())
+}

@@ -4,16 +4,18 @@ mod forget;
 mod list;
 mod preferences;
 mod tell;
+mod told;
 
 use domain::Id;
 use domain::accounts::Account;
 use domain::organizations::Organization;
 
 pub(crate) use forget::forget_of;
-pub use list::{COUNTED_MAX, get, list, read, unread};
+pub use list::{COUNTED_MAX, get, list, read, read_all, unread};
 pub use preferences::{etag, preferences, set_preferences};
 pub use records::notifications::Filter;
 pub(crate) use tell::tell;
+pub use told::{Told, told};
 
 use crate::{Caller, HubError};
 

@@ -25,6 +25,8 @@ mod submit;
 mod watch;
 mod withdraw;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use domain::Id;
 use domain::executions::Execution;
 use domain::json::FieldError;
@@ -100,6 +102,20 @@ impl Seen {
 
 fn etag(task: &Task) -> String {
     format!("\"{}\"", task.version)
+}
+
+/// Those of the tasks that are there, with what belongs to them.
+pub(crate) async fn seen_of(
+    tx: &mut Tx,
+    caller: &Caller,
+    ids: BTreeSet<Id<Task>>,
+) -> Result<BTreeMap<Id<Task>, Seen>, HubError> {
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        found.extend(tasks::get(tx, caller.credential.organization.id, id).await?);
+    }
+    let seen = seen_all(tx, caller, found).await?;
+    Ok(seen.into_iter().map(|seen| (seen.task.id, seen)).collect())
 }
 
 /// The tasks with what belongs to them, in the same order.

@@ -79,6 +79,7 @@ pub(crate) fn table() -> Vec<Page> {
         page(Needs::Login, "GET", "/account", get(account::show)),
         page(Needs::Login, "POST", "/account/switch", post(account::switch)),
         page(Needs::Login, "POST", "/account/end", post(account::end)),
+        page(Needs::Login, "POST", "/account/notifications", post(inbox::read_told)),
         page(Needs::Login, "POST", "/account/password", post(account::password)),
         page(Needs::Login, "POST", "/account/connect", post(oidc::connect)),
         page(Needs::Login, "POST", "/account/disconnect", post(oidc::disconnect)),

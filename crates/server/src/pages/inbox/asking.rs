@@ -1,5 +1,6 @@
 //! Which of the views somebody wants to see, and what narrows it: plain query parameters.
 
+use domain::permissions::Capability;
 use domain::projects::Project;
 use domain::risk::RiskLevel;
 use domain::tasks::TaskState;
@@ -48,6 +49,7 @@ pub(super) enum View {
     Waiting,
     Own,
     Done,
+    Told,
 }
 
 /// The way to a view.
@@ -61,10 +63,11 @@ pub(super) struct Tab {
 }
 
 impl View {
-    const ALL: [(Self, &'static str, Option<&'static str>); 3] = [
+    const ALL: [(Self, &'static str, Option<&'static str>); 4] = [
         (Self::Waiting, "Waiting for me", None),
         (Self::Own, "Mine, waiting", Some("mine")),
         (Self::Done, "Done", Some("done")),
+        (Self::Told, "Told", Some("told")),
     ];
 
     pub(super) fn address(self) -> Address {
@@ -77,7 +80,7 @@ impl Asking {
     pub(super) fn view(&self) -> Result<View, Problem> {
         let word = given(self.view.as_deref());
         let known = View::ALL.iter().find(|(_, _, known)| *known == word);
-        known.map(|(view, _, _)| *view).ok_or_else(|| Problem::field("/view", "is mine or done"))
+        known.map(|(view, _, _)| *view).ok_or_else(|| Problem::field("/view", "is mine, done or told"))
     }
 
     /// What narrows the list, by its name.
@@ -143,11 +146,16 @@ impl Asking {
         let me = shell.caller.credential.account.id;
         let own = [WhichTasks::By(me, TaskState::Reviewing)];
         let own = hub::tasks::counts(&app.hub, &shell.caller, &own).await?.first().copied().unwrap_or(0);
+        let unread = match shell.caller.capabilities.contains(Capability::EventsRead) {
+            true => hub::notifications::unread(&app.hub, &shell.caller).await?,
+            false => 0,
+        };
         let tab = |(view, name, _): &(View, &'static str, Option<&'static str>)| {
             let count = match view {
                 View::Waiting => shell.requests(),
                 View::Own => own,
                 View::Done => 0,
+                View::Told => unread,
             };
             Tab {
                 name,

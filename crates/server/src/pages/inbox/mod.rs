@@ -1,10 +1,11 @@
-//! What waits for somebody, what of their own waits for others, and what they have answered: the list, and beside it what
-//! they read and decide.
+//! What waits for somebody, what of their own waits for others, what they have answered and what they were told: the list,
+//! and beside it what they read and decide.
 
 mod asking;
 mod batch;
 mod done;
 mod own;
+mod told;
 mod waiting;
 
 use askama::Template;
@@ -29,6 +30,7 @@ use asking::{Asking, Tab, View};
 pub(crate) use batch::{show as show_batch, sign};
 use lists::Chip;
 use own::Own;
+pub(crate) use told::read as read_told;
 use waiting::Row;
 
 /// Rows of the list; whoever has more answers some first.
@@ -57,6 +59,7 @@ enum Rows {
     Waiting(Vec<Row>),
     Own(Vec<Own>),
     Done(Vec<done::Row>),
+    Told(told::Listed),
 }
 
 impl Rows {
@@ -65,6 +68,7 @@ impl Rows {
             Self::Waiting(rows) => rows.is_empty(),
             Self::Own(rows) => rows.is_empty(),
             Self::Done(rows) => rows.is_empty(),
+            Self::Told(listed) => listed.rows.is_empty(),
         }
     }
 }
@@ -157,6 +161,7 @@ async fn shown(
         View::Waiting => waiting::rows(app, shell, asking, (current, matches!(pane, Pane::Batch(_)))).await?,
         View::Own => (Rows::Own(own::rows(app, shell, current).await?), None, false),
         View::Done => (Rows::Done(done::rows(app, shell, current).await?), None, false),
+        View::Told => (Rows::Told(told::listed(app, shell, current).await?), None, false),
     };
     let tabs = asking.tabs(app, shell).await?;
     let is_all = asking.view()? == View::Waiting && !asking.is_narrowed();

@@ -23,10 +23,18 @@ pub(super) struct Attempt {
     pub(super) times: Markup,
     pub(super) heartbeat: Markup,
     pub(super) deadline: String,
+    /// How far the agent says it is.
+    pub(super) progress: Option<Far>,
     pub(super) error: Option<Markup>,
     pub(super) output: Vec<Markup>,
     pub(super) output_about: String,
     pub(super) locks: Vec<Taken>,
+}
+
+/// How far an agent says it is.
+pub(super) struct Far {
+    pub(super) percent: Option<i64>,
+    pub(super) message: Option<Markup>,
 }
 
 /// A lock that an attempt began under.
@@ -70,6 +78,7 @@ fn attempt(execution: &Execution, dossier: &Dossier, shell: &Shell) -> Attempt {
         times: times(execution, shell),
         heartbeat: ago(execution.last_heartbeat, shell.now),
         deadline: clock(execution.deadline_at, shell.now),
+        progress: far(execution),
         error: execution.error.as_deref().map(lines),
         output: execution.output_tail.lines().map(lines).collect(),
         output_about: match is_cut {
@@ -78,6 +87,14 @@ fn attempt(execution: &Execution, dossier: &Dossier, shell: &Shell) -> Attempt {
         },
         locks: execution.locks.iter().map(taken).collect(),
     }
+}
+
+/// While it runs; what became of it says more than how far it was.
+fn far(execution: &Execution) -> Option<Far> {
+    let far =
+        Far { percent: execution.progress_percent, message: execution.progress_message.as_deref().map(line) };
+    let is_said = far.percent.is_some() || far.message.is_some();
+    (execution.ended_at.is_none() && is_said).then_some(far)
 }
 
 fn result(execution: &Execution) -> (&'static str, &'static str) {

@@ -20,7 +20,8 @@ pub(super) async fn addresses(office: &Office) -> Vec<String> {
             && !path.ends_with("/batch")
             && !path.starts_with("/login/o")
     });
-    let views = ["/?view=mine", "/?view=done", "/?risk=MEDIUM&q=index", "/?q=nothing"].map(str::to_owned);
+    let views = ["/?view=mine", "/?view=done", "/?view=told", "/?risk=MEDIUM&q=index", "/?q=nothing"]
+        .map(str::to_owned);
     let open = [format!("/tasks/{}", id(&task)), format!("/?open={}", id(&request))];
     looked_at.chain(views).chain(open).collect()
 }

@@ -105,3 +105,32 @@ async fn tasks_that_wait_for_each_other_are_named_by_their_titles() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn what_somebody_was_told_is_there_until_it_is_read_and_after() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        assert!(desk.page("/?view=told").await.contains("You were not told anything yet"));
+        let task = desk.submitted(small("Tell <b>Bob</b>")).await;
+        let page = desk.page("/").await;
+        assert!(page.contains("Told <span class=\"count\">1</span>"), "{page}");
+        let told = desk.page("/?view=told").await;
+        assert!(told.contains("You are asked to decide") && told.contains("Tell &#60;b&#62;Bob"), "{told}");
+        assert!(told.contains(&format!("href=\"/?view=told&#38;task={}\"", id(&task))), "{told}");
+        let (action, fields) = desk.form("/?view=told", "notifications").await;
+        let field = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        let strangers = field("notification_ids", "0197a000-0000-7000-8000-000000000000");
+        assert_eq!(leads(&desk.post(&action, &strangers).await), "/?view=told");
+        assert!(
+            desk.page("/?view=told").await.contains("Mark these as read"),
+            "nobody else's is read for it"
+        );
+        assert_eq!(leads(&desk.post(&action, &fields).await), "/?view=told");
+        let told = desk.page("/?view=told").await;
+        assert!(told.contains("You are asked to decide") && !told.contains("Mark these as read"), "{told}");
+        for wrong in [field("notification_ids", "x"), field("other", "1")] {
+            assert_eq!(desk.post(&action, &wrong).await.status.as_u16(), 422, "{wrong:?}");
+        }
+    })
+    .await;
+}

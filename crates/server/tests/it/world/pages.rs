@@ -163,6 +163,7 @@ pub(crate) const PAGES: &[PageDoor] = &[
     look("/account", "/account", 200),
     submit("/account/switch", "organization_id=$org", 303),
     submit("/account/end", "login_session_id=0197a000-0000-7000-8000-000000000000", 404),
+    submit("/account/notifications", "notification_ids=0197a000-0000-7000-8000-000000000000", 303),
     submit("/account/password", "new_password=short", 422),
     submit("/account/connect", "=", 200),
     submit("/account/disconnect", "identity_id=0197a000-0000-7000-8000-000000000000", 404),
