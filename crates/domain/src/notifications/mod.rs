@@ -1,7 +1,7 @@
 //! What people are told, and what they do not want to be told.
 //!
 //! Told means an event that is addressed to an account, and a notification beside it (DECISIONS.md 32). Whom an event is
-//! addressed to follows from the event alone: [`addressed`] is the one place that says so.
+//! addressed to follows from the event alone: [`addressed()`] is the one place that says so.
 
 mod addressed;
 #[cfg(test)]
