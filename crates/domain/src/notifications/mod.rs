@@ -12,7 +12,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::accounts::Account;
+use crate::accounts::{Account, AccountStatus};
 use crate::approvals::{Approval, ApprovalStatus};
 use crate::events::Event;
 use crate::json::FieldError;
@@ -116,6 +116,13 @@ impl NotificationKind {
     #[must_use]
     pub const fn asks(self) -> bool {
         matches!(self, Self::ReviewRequested | Self::StandingIn | Self::OverrideRequested)
+    }
+
+    /// Whether a member of this standing, who muted these, is told. Whoever is asked for a decision was looked at by
+    /// whoever asks.
+    #[must_use]
+    pub fn reaches(self, status: AccountStatus, muted: &[Self]) -> bool {
+        self.asks() || (status == AccountStatus::Active && !muted.contains(&self))
     }
 }
 

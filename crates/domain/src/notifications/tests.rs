@@ -147,3 +147,12 @@ fn reading_counts_once() {
     );
     assert_eq!(read.read(Timestamp::from_micros(3)), read);
 }
+
+#[test]
+fn whoever_may_not_act_or_does_not_want_to_know_is_told_only_what_is_asked_of_them() {
+    for kind in Kind::ALL {
+        assert!(kind.reaches(AccountStatus::Active, &[]), "{kind:?}");
+        assert_eq!(kind.reaches(AccountStatus::Suspended, &[]), kind.asks(), "{kind:?}");
+        assert_eq!(kind.reaches(AccountStatus::Active, &[kind]), kind.asks(), "{kind:?}");
+    }
+}

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::Id;
-use domain::accounts::{Account, AccountStatus};
+use domain::accounts::Account;
 use domain::approvals::ApprovalStatus;
 use domain::events::EventDraft;
 use domain::notifications::{About, Notification, NotificationKind, Recipient, about, addressed};
@@ -136,8 +136,7 @@ async fn keep_listeners(tx: &mut Tx, deed: &impl Deed, tellings: &mut [Telling<'
         found.into_iter().map(|listener| (listener.account_id, listener)).collect();
     let hears = |account: &Id<Account>, kind: NotificationKind| {
         found.get(account).is_some_and(|listener| {
-            let is_muted = listener.muted.as_ref().is_some_and(|muted| muted.contains(&kind));
-            listener.status == AccountStatus::Active && !is_muted
+            kind.reaches(listener.status, listener.muted.as_deref().unwrap_or_default())
         })
     };
     for telling in tellings {
