@@ -43,6 +43,10 @@ impl Request {
             .into(),
         )
     }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// A connection that asks one thing at a time.

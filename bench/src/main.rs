@@ -4,7 +4,7 @@
 //! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
 //!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant,
 //!   [`apply`] those of what agents do with it, [`locks`] those of locks, against services that have them too, [`grants`]
-//!   those of standalone grants.
+//!   those of standalone grants, [`dashboard`] those of pages and of live feeds.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
 //! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
 //!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
@@ -25,6 +25,7 @@ mod calibration;
 mod chance;
 mod closed_loop;
 mod crowd;
+mod dashboard;
 mod decisions;
 mod echo;
 mod figures;
@@ -97,6 +98,7 @@ enum Name {
     Apply,
     Locks,
     Grants,
+    Dashboard,
 }
 
 /// What every measurement is given.
@@ -171,6 +173,7 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::Apply => apply::measure(bench),
         Name::Locks => locks::measure(bench),
         Name::Grants => grants::measure(bench),
+        Name::Dashboard => dashboard::measure(bench),
     }
     .with_context(|| format!("measuring {named}"))
 }
