@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use uuid::Uuid;
-use wire::{CatalogueRule, Page, PoliciesQuery, Policy, PolicyForm, PolicyQuery};
+use wire::{Backtest, CatalogueRule, Page, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RunBacktest};
 
 use crate::{Client, ClientError};
 
@@ -30,6 +30,11 @@ impl Client {
     /// Takes a policy out of force.
     pub async fn deactivate_policy(&self, id: Uuid) -> Result<(), ClientError> {
         self.send(self.api(Method::DELETE, &format!("/policies/{id}"))).await.map(drop)
+    }
+
+    /// What a draft of a policy would have changed; nothing changes.
+    pub async fn backtest_policy(&self, id: Uuid, wanted: &RunBacktest) -> Result<Backtest, ClientError> {
+        self.answer(self.api(Method::POST, &format!("/policies/{id}/backtest")).json(wanted)).await
     }
 
     /// The rules by which resources are rated, in order.

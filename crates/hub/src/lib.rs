@@ -171,6 +171,8 @@ pub struct Coordination {
     pub(crate) attempts: Attempts,
     /// Where passwords are hashed, few at a time.
     pub hashing: Hashing,
+    /// Where policies are held against the past, few at a time.
+    pub(crate) backtests: policies::backtest::Turns,
     /// The engine of locks, once it is open.
     pub(crate) locks: OnceLock<locks::Engine>,
     /// Locks asked for, by agent.
@@ -216,6 +218,7 @@ impl Hub {
             address_limits: Limits::new(config.anonymous_rate_limit),
             attempts: Attempts::default(),
             hashing: Hashing::default(),
+            backtests: policies::backtest::Turns::default(),
             locks: OnceLock::new(),
             lock_limits: Limits::new(config.lock_rate_limit),
             grants: standalone_grants::Service::new(&records, &config.grants),

@@ -163,6 +163,29 @@ pub async fn count(tx: &mut Tx, org: Id<Organization>, most: i64) -> Result<i64>
     Ok(tx.one(&COUNT, args![org, most]).await?.count)
 }
 
+struct Owned {
+    id: Id<Account>,
+    owner_id: Id<Account>,
+}
+row!(Owned { id, owner_id });
+statement!(
+    OWNERS: Owned =
+        lite "SELECT id, owner_id FROM agents WHERE org_id = $1 AND id IN (SELECT value FROM json_each($2))",
+        pg "SELECT id, owner_id FROM agents WHERE org_id = $1 AND id IN (SELECT CAST(value AS UUID) FROM \
+            jsonb_array_elements_text($2))"
+);
+
+/// Those of these accounts that are agents of the organization, each with its owner, in no order.
+pub async fn owners(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    accounts: impl IntoIterator<Item = Id<Account>>,
+) -> Result<Vec<(Id<Account>, Id<Account>)>> {
+    let accounts: Json = accounts.into_iter().map(|account| account.to_string()).collect();
+    let found = tx.all(&OWNERS, args![org, &accounts]).await?;
+    Ok(found.into_iter().map(|owned| (owned.id, owned.owner_id)).collect())
+}
+
 /// Agents of the organization, newest first.
 pub async fn list(tx: &mut Tx, org: Id<Organization>, filter: &Filter, limit: i64) -> Result<Vec<Agent>> {
     let mut search = LIST.with(args![org]);

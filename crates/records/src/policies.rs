@@ -59,6 +59,10 @@ statement!(
     IN_FORCE: Count = "SELECT count(*) AS count FROM policies WHERE org_id = $1 AND active = true AND is_default = false"
 );
 
+statement!(
+    OTHERS_CALLED: Count = "SELECT count(*) AS count FROM policies WHERE org_id = $1 AND name = $2 AND id <> $3"
+);
+
 /// Which policies.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -93,6 +97,11 @@ pub async fn active(tx: &mut Tx, org: Id<Organization>) -> Result<Vec<Policy>> {
 /// How many policies are in force beside the default one.
 pub async fn count_in_force(tx: &mut Tx, org: Id<Organization>) -> Result<i64> {
     Ok(tx.one(&IN_FORCE, args![org]).await?.count)
+}
+
+/// Whether another policy than this one has its name.
+pub async fn is_name_taken(tx: &mut Tx, policy: &Policy) -> Result<bool> {
+    Ok(tx.one(&OTHERS_CALLED, args![policy.org_id, &policy.name, policy.id]).await?.count > 0)
 }
 
 /// Policies by name.

@@ -5,6 +5,7 @@ use domain::accounts::{AccessLevel, Account, AccountStatus};
 use domain::organizations::{MembershipLevel, Organization};
 use domain::reviews::Review;
 use domain::roles::RoleGrant;
+use serde_json::Value as Json;
 
 use crate::{Result, Tx, args, row, statement};
 
@@ -63,6 +64,26 @@ statement!(
                               role_grants.account_id = approvals.reviewer_id \
                               WHERE NULLIF(approvals.org_id, NULL) = $1 AND approvals.review_id = $2"
 );
+statement!(
+    NAMED: Standing =
+        lite "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+              organization_members.membership_level FROM organization_members \
+              JOIN accounts ON accounts.id = organization_members.account_id \
+              WHERE organization_members.org_id = $1 AND \
+              organization_members.account_id IN (SELECT value FROM json_each($2))",
+        pg "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+            organization_members.membership_level FROM organization_members \
+            JOIN accounts ON accounts.id = organization_members.account_id \
+            WHERE organization_members.org_id = $1 AND \
+            organization_members.account_id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"
+);
+statement!(
+    NAMED_ROLES: RoleGrant =
+        lite "SELECT id, account_id, role, granted_by, created_at FROM role_grants WHERE org_id = $1 AND \
+              account_id IN (SELECT value FROM json_each($2))",
+        pg "SELECT id, account_id, role, granted_by, created_at FROM role_grants WHERE org_id = $1 AND \
+            account_id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"
+);
 
 /// Whoever holds the role, by id, with who gave it.
 pub async fn holders(
@@ -83,6 +104,30 @@ pub async fn admins(tx: &mut Tx, org: Id<Organization>, limit: i64) -> Result<Ve
 /// One member.
 pub async fn one(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) -> Result<Option<Standing>> {
     tx.opt(&ONE, args![org, account]).await
+}
+
+/// Those of these accounts that are members, in no order.
+pub async fn named(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    accounts: impl IntoIterator<Item = Id<Account>>,
+) -> Result<Vec<Standing>> {
+    tx.all(&NAMED, args![org, &list(accounts)]).await
+}
+
+/// The same with their roles.
+pub async fn several(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    accounts: impl IntoIterator<Item = Id<Account>>,
+) -> Result<(Vec<Standing>, Vec<RoleGrant>)> {
+    let accounts = list(accounts);
+    let standings = tx.all(&NAMED, args![org, &accounts]).await?;
+    Ok((standings, tx.all(&NAMED_ROLES, args![org, &accounts]).await?))
+}
+
+fn list(accounts: impl IntoIterator<Item = Id<Account>>) -> Json {
+    accounts.into_iter().map(|account| account.to_string()).collect()
 }
 
 /// Everybody who is asked in a review, with their roles.

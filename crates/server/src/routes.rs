@@ -200,6 +200,7 @@ fn of_review() -> Vec<Entry> {
         (may(C::PoliciesRead), routes!(api::policies::get)),
         (may(C::PoliciesWrite), routes!(api::policies::change)),
         (may(C::PoliciesWrite), routes!(api::policies::deactivate)),
+        (may(C::PoliciesWrite), routes!(api::policies::backtest)),
         (may(C::ApprovalsRead), routes!(api::delegations::list)),
         (may(C::ApprovalsDecide), routes!(api::delegations::create)),
         (may(C::ApprovalsRead), routes!(api::delegations::get)),

@@ -14,6 +14,7 @@ pub mod agents;
 pub mod approvals;
 pub mod archives;
 pub mod audit;
+pub mod backtests;
 pub mod code;
 pub mod delegations;
 pub mod events;
@@ -50,6 +51,10 @@ pub use approvals::{
 };
 pub use archives::Archive;
 pub use audit::{AuditProof, AuditQuery, AuditRow, AuditSeal, AuditVerification, SealRef};
+pub use backtests::{
+    Backtest, BacktestAsked, BacktestCounts, BacktestDifference, BacktestOutcome, BacktestPerson,
+    BacktestPolicy, BacktestRisk, BacktestSide, Compared, RunBacktest,
+};
 pub use code::{Code, UnknownCode};
 pub use delegations::{
     Delegation, DelegationConditions, DelegationForm, DelegationKind, DelegationsQuery, PassOn,

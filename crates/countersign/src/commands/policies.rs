@@ -1,5 +1,7 @@
 //! `countersign policy`: who must decide on what.
 
+mod backtest;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -24,6 +26,7 @@ Examples:
   countersign policy apply -f databases.toml
   countersign policy show databases --version 2
   countersign policy explain 0197a000-0000-7000-8000-000000000000
+  countersign policy backtest databases --days 30 --file draft.yaml
   countersign policy deactivate databases";
 
 const LIST_EXAMPLES: &str = "Example: countersign policy list --active --json | jq -r .items[].name";
@@ -68,6 +71,9 @@ enum Action {
     /// Say which policies apply to a task and why, who is asked, and what is missing
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Say what a draft of a policy would have changed for past tasks; nothing changes
+    #[command(after_help = backtest::EXAMPLES)]
+    Backtest(backtest::Run),
     /// Take a policy out of force; its versions stay
     #[command(after_help = DEACTIVATE_EXAMPLES)]
     Deactivate(Deactivate),
@@ -128,6 +134,7 @@ pub(crate) fn run(command: Policies) -> anyhow::Result<Exit> {
             Action::Apply(apply) => run_apply(&apply).await,
             Action::Show(show) => run_show(&show).await,
             Action::Explain(explain) => run_explain(&explain).await,
+            Action::Backtest(run) => backtest::run(&run).await,
             Action::Deactivate(one) => {
                 let client = one.client.client()?;
                 let policy = find(&client, &one.policy).await?;

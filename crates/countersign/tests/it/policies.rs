@@ -60,6 +60,7 @@ async fn policies(kind: Kind) {
     for words in ["risk.score >= 50", "risk below 20, author is author, only database:stage-*"] {
         assert!(shown.contains(words), "{shown}");
     }
+    backtest(&home, &served);
     assert_eq!(run(&["policy", "deactivate", "databases"]).done(), "deactivated policy databases\n");
     let active = json(&home, &served, &["policy", "list", "--active"]);
     assert_eq!(active["items"].as_array().unwrap().len(), 1);
@@ -73,6 +74,42 @@ async fn policies(kind: Kind) {
     run(&["policy", "apply", "-f", "nowhere.json"]).assert_refused(1, &["nowhere.json"]);
     catalogue(&home, &served);
     served.stop();
+}
+
+/// What a draft would have changed; the policy itself stays as it is.
+fn backtest(home: &Home, served: &Served) {
+    let config = r#"{"config": {"type": "t", "description": "Add an index", "resources": [{"type": "database",
+                     "id": "prod-1", "mode": "exclusive"}]}}"#;
+    let file = written(home, "task.json", config);
+    let task = json(home, served, &["task", "create", "-f", &file, "--submit"]);
+    let before = json(home, served, &["policy", "show", "databases"]);
+    let draft = written(home, "draft.yaml", "when: 'risk.score >= 0'\nreviewers: [me]\nmin_approvers: 1\n");
+    let args = ["policy", "backtest", "databases", "--days", "7", "--file", &draft];
+    let found = json(home, served, &args);
+    assert_eq!((&found["looked_at"], &found["compared"]), (&json!(1), &json!("draft")));
+    assert_eq!((&found["differing"], &found["differences"][0]["id"]), (&json!(1), &task["id"]));
+    let text = home.as_admin(served, &args).done();
+    for words in [
+        "policy     databases v2 (before: as it stands; after: the draft)",
+        "looked at  1 tasks handed in since",
+        "as of now  people, roles, delegations, settings",
+        "blocked: could ask nobody",
+        "blocked, nobody to ask (databases)",
+        "Add an index",
+        task["id"].as_str().unwrap(),
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let alone = json(home, served, &["policy", "backtest", "databases"]);
+    assert_eq!(alone["compared"], "absence");
+    assert_eq!(json(home, served, &["policy", "show", "databases"]), before, "nothing was saved");
+    let bad = written(home, "bad-draft.yaml", "when: 'risk >'\n");
+    let run = |args: &[&str]| home.as_admin(served, &[&["policy", "backtest", "databases"], args].concat());
+    run(&["--file", &bad]).assert_refused(1, &["/draft/when", "VALIDATION_FAILED"]);
+    let unknown = written(home, "unknown-draft.yaml", "quorum: 1\n");
+    run(&["--file", &unknown]).assert_refused(2, &["quorum"]);
+    run(&["--days", "91"]).assert_refused(2, &["--days"]);
+    home.as_admin(served, &["policy", "backtest", "default"]).assert_refused(1, &["/draft"]);
 }
 
 fn catalogue(home: &Home, served: &Served) {

@@ -1,5 +1,6 @@
 //! Policies: who must decide on what.
 
+pub mod backtest;
 pub mod conditions;
 mod eligibility;
 mod form;

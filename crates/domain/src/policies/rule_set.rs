@@ -163,6 +163,12 @@ impl RuleSet {
         &self.catalogue
     }
 
+    /// Whether the default policy stands in, for want of another.
+    #[must_use]
+    pub fn is_default_alone(&self, matched: &[Matched]) -> bool {
+        matched.iter().all(|policy| policy.policy_id == self.default.policy.id)
+    }
+
     fn all(&self) -> impl Iterator<Item = &Arc<Ready>> {
         self.in_force.iter().chain([&self.default])
     }

@@ -37,7 +37,7 @@ pub use overrides::{Signing, may_sign};
 pub use panel::{Asked, Placed, REQUESTS_MAX, Routed, counts_for, panel, routed};
 pub use resolve::{Ended, Ending, Terms, end, withdraw};
 pub use seats::{Hall, seats};
-pub use summary::{Summary, summary};
+pub use summary::{Summary, summary, wanting};
 pub use tally::{PolicyTally, Seat, Verdict, tally, verdict};
 pub use votes::{Ballot, Case, Counted, VoteRefusal};
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::PolicyTally;
 use crate::accounts::Account;
 use crate::approvals::Approval;
 use crate::delegations::{Book, Chain, Delegation, Matter, Route};
@@ -133,6 +134,30 @@ pub fn routed(
 }
 
 impl Routed {
+    /// Whose answer is waited for, by id.
+    #[must_use]
+    pub fn waited_for(&self) -> BTreeSet<Id<Account>> {
+        self.placed.iter().filter(|placed| placed.passed_on.is_none()).map(|placed| placed.reviewer).collect()
+    }
+
+    /// How far each policy could come if all of them said yes, before anybody has.
+    #[must_use]
+    pub fn reach(&self, policies: &[Matched]) -> Vec<PolicyTally> {
+        let of_policy = |(place, policy): (usize, &Matched)| {
+            let answers = |placed: &&Placed| placed.passed_on.is_none() && placed.answers.contains(&place);
+            let people: BTreeSet<_> =
+                self.placed.iter().filter(answers).map(|placed| placed.reviewer).collect();
+            PolicyTally {
+                // As when answers are counted: nobody is never enough.
+                required: policy.quorum.min_approvers.max(1),
+                approved: 0,
+                attainable: u32::try_from(people.len()).unwrap_or(u32::MAX),
+                rejected: false,
+            }
+        };
+        policies.iter().enumerate().map(of_policy).collect()
+    }
+
     fn arrive(&mut self, chain: &Chain, serves: &[usize]) {
         let through: Vec<Id<Account>> = chain.links.iter().map(|link| link.from).collect();
         match self.placed.iter_mut().find(|placed| placed.reviewer == chain.to) {

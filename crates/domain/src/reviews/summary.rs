@@ -56,8 +56,10 @@ pub fn summary(review: &Review, seats: &[Seat], provenance: &Provenance) -> Summ
     }
 }
 
-fn wanting(policy: &Matched, tally: &PolicyTally) -> String {
-    let more = tally.required - tally.approved;
+/// What a policy lacks, in words.
+#[must_use]
+pub fn wanting(policy: &Matched, tally: &PolicyTally) -> String {
+    let more = tally.required.saturating_sub(tally.approved);
     let people = if more == 1 { "1 more person".to_owned() } else { format!("{more} more people") };
     let from = match policy.quorum.required_roles.as_slice() {
         [] => String::new(),

@@ -1,8 +1,10 @@
 //! Who answers for an agent, read up the line.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use domain::Id;
 use domain::accounts::{Account, AccountStatus};
-use domain::agents::{Agent, Answerer, OWNERS_MAX};
+use domain::agents::{Answerer, OWNERS_MAX};
 use domain::organizations::Organization;
 use records::{Tx, accounts, agents, members};
 
@@ -29,14 +31,31 @@ pub(crate) async fn line(
     Ok(line)
 }
 
-/// The same line as ids, only looked at: whoever counts votes holds those who gave them.
-pub(crate) async fn ids(tx: &mut Tx, agent: &Agent) -> Result<Vec<Id<Account>>, HubError> {
-    let mut line = vec![agent.owner_id];
-    while let Some(last) = line.last().copied().filter(|_| line.len() <= OWNERS_MAX) {
-        match agents::get(tx, agent.org_id, last).await? {
-            Some(next) => line.push(next.owner_id),
-            None => break,
+/// The same lines as ids, only looked at, of those of these accounts that are agents: whoever counts votes holds those who
+/// gave them. One statement for each step up, however many they are.
+pub(crate) async fn lines(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    accounts: BTreeSet<Id<Account>>,
+) -> Result<BTreeMap<Id<Account>, Vec<Id<Account>>>, HubError> {
+    let mut owner_of: BTreeMap<Id<Account>, Id<Account>> = BTreeMap::new();
+    let mut next = accounts.clone();
+    for _ in 0..=OWNERS_MAX {
+        if next.is_empty() {
+            break;
         }
+        let found = agents::owners(tx, org, next).await?;
+        next = found.iter().map(|(_, owner)| *owner).filter(|owner| !owner_of.contains_key(owner)).collect();
+        owner_of.extend(found);
     }
-    Ok(line)
+    let line = |agent: Id<Account>| {
+        let mut line = vec![*owner_of.get(&agent)?];
+        while let Some(owner) =
+            line.last().and_then(|last| owner_of.get(last)).filter(|_| line.len() <= OWNERS_MAX)
+        {
+            line.push(*owner);
+        }
+        Some((agent, line))
+    };
+    Ok(accounts.into_iter().filter_map(line).collect())
 }

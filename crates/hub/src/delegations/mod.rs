@@ -27,7 +27,7 @@ pub(crate) use settle::{SETTLE, settle_job};
 
 use crate::HubError;
 use crate::act::{Act, differences};
-use crate::reviews::candidate;
+use crate::reviews::{candidate, several_candidates};
 
 const MISSING: HubError = HubError::NotFound("delegation");
 
@@ -122,12 +122,6 @@ pub(crate) async fn stand_ins(
     org: Id<Organization>,
     book: &Book,
 ) -> Result<BTreeSet<Id<Account>>, HubError> {
-    let named: BTreeSet<Id<Account>> = book.delegates().collect();
-    let mut able = BTreeSet::new();
-    for account in named {
-        if candidate(tx, org, account).await?.is_some_and(|candidate| may_stand_in(&candidate)) {
-            able.insert(account);
-        }
-    }
-    Ok(able)
+    let named = several_candidates(tx, org, book.delegates().collect()).await?;
+    Ok(named.into_values().filter(may_stand_in).map(|candidate| candidate.account_id).collect())
 }

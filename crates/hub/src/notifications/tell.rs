@@ -10,7 +10,7 @@ use domain::events::EventDraft;
 use domain::notifications::{About, Notification, NotificationKind, Recipient, about, addressed};
 use domain::tasks::Task;
 use records::notification_preferences::{Listener, listeners};
-use records::{Tx, agents, approvals, notifications, reviewers, tasks};
+use records::{Tx, approvals, notifications, reviewers, tasks};
 
 use crate::HubError;
 use crate::act::Deed;
@@ -106,10 +106,8 @@ async fn author(
         None => tasks::get(tx, deed.org(), task).await?.map(|task| task.author_id),
     };
     let Some(author) = author else { return Ok(None) };
-    match agents::get(tx, deed.org(), author).await? {
-        Some(agent) => Ok(owners::ids(tx, &agent).await?.last().copied()),
-        None => Ok(Some(author)),
-    }
+    let owners = owners::lines(tx, deed.org(), BTreeSet::from([author])).await?;
+    Ok(Some(owners.get(&author).and_then(|line| line.last()).copied().unwrap_or(author)))
 }
 
 /// Whose answer the task's review has, or waits for.

@@ -6,7 +6,7 @@ use domain::policies::{Policy, PolicyChange};
 use records::rule_sets::RuleSetRow;
 use records::{Tx, policies, rule_sets};
 
-use super::{MISSING, conditions, etag, facts, record, require_members, require_room, taken, zones};
+use super::{MISSING, etag, facts, record, require_members, require_readable, require_room, taken};
 use crate::act::Act;
 use crate::{Caller, Hub, HubError, rules, settings};
 
@@ -26,13 +26,7 @@ pub async fn change(
     if_match: Option<String>,
 ) -> Result<Policy, HubError> {
     caller.require(Capability::PoliciesWrite)?;
-    if let Some(Some(when)) = &change.when {
-        conditions::check(when).await?;
-    }
-    if let Some(Some(hours)) = &change.hours {
-        hours.check_zone().map_err(|bad| HubError::field("/hours/time_zone", bad.to_string()))?;
-        zones::check(hours)?;
-    }
+    require_readable(&change).await?;
     let timeout_max = settings::of(hub, caller.credential.organization.id).await?.approval_max_timeout;
     let taken = taken(change.name.as_deref().unwrap_or_default());
     let input = Act::new(hub, caller, Change { id, change, if_match, timeout_max });

@@ -2,6 +2,7 @@
 //!
 //! **Locks.** Whoever changes a policy has locked the organization's rule set first; such units queue there.
 
+pub mod backtest;
 mod change;
 mod conditions;
 mod create;
@@ -10,12 +11,13 @@ mod list;
 pub(crate) mod zones;
 
 use domain::organizations::Organization;
-use domain::policies::{POLICIES_MAX, Policy, PolicyRules};
+use domain::policies::{POLICIES_MAX, Policy, PolicyChange, PolicyRules};
 use domain::subject::Subject;
 use domain::{Id, json::FieldError};
 use records::{Tx, members, policies};
 use serde_json::{Map, Value, json};
 
+pub use backtest::backtest;
 pub use change::{change, deactivate};
 pub use create::create;
 pub(crate) use defaults::{complete, give_default};
@@ -52,6 +54,18 @@ async fn record<T>(
 ) -> Result<(), HubError> {
     let details = differences(before, &facts(policy));
     act.record(tx, action, Subject::new("policy", policy.id), details).await
+}
+
+/// Refuses a condition that cannot be read, and hours of nowhere.
+async fn require_readable(change: &PolicyChange) -> Result<(), HubError> {
+    if let Some(Some(when)) = &change.when {
+        conditions::check(when).await?;
+    }
+    if let Some(Some(hours)) = &change.hours {
+        hours.check_zone().map_err(|bad| HubError::field("/hours/time_zone", bad.to_string()))?;
+        zones::check(hours)?;
+    }
+    Ok(())
 }
 
 /// A policy in force is one of not too many.

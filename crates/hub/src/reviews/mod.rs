@@ -15,7 +15,7 @@ pub(crate) use begin::{ask, begin, transition};
 pub(crate) use case::{load, of_task};
 pub use escalate::escalate_due;
 pub(crate) use finish::{finish, tell_dependents, void};
-pub(crate) use people::{admins, candidates, one as candidate};
+pub(crate) use people::{admins, candidates, one as candidate, several as several_candidates};
 pub(crate) use plan::{Matter, plan};
 pub(crate) use reroute::{
     Cause, LOOKED_AT_ONCE, note as note_move, reroute, reroute_all, save as save_moved,

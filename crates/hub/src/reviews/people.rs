@@ -6,11 +6,11 @@ use domain::Id;
 use domain::accounts::{AccessLevel, Account};
 use domain::members::HeldRole;
 use domain::organizations::Organization;
-use domain::policies::{Candidate, Matched};
+use domain::policies::{Candidate, Quorum};
 use domain::reviews::Review;
 use domain::roles::{self, RoleGrant};
+use records::Tx;
 use records::reviewers::{self, Standing};
-use records::{Tx, agents};
 
 use crate::HubError;
 use crate::agents::owners;
@@ -19,15 +19,15 @@ use crate::agents::owners;
 const HOLDERS_MAX: i64 = 1000;
 
 /// Everybody whom the policies could ask.
-pub(crate) async fn candidates(
+pub(crate) async fn candidates<'a>(
     tx: &mut Tx,
     org: Id<Organization>,
-    policies: &[Matched],
+    quorums: impl Iterator<Item = &'a Quorum> + Clone,
 ) -> Result<Vec<Candidate>, HubError> {
     let mut standings = Vec::new();
     let mut grants = Vec::new();
     let wanted: BTreeSet<&str> =
-        policies.iter().flat_map(|policy| &policy.quorum.required_roles).map(String::as_str).collect();
+        quorums.clone().flat_map(|quorum| &quorum.required_roles).map(String::as_str).collect();
     for role in wanted {
         if role == roles::ADMIN {
             standings.extend(reviewers::admins(tx, org, HOLDERS_MAX).await?);
@@ -37,10 +37,9 @@ pub(crate) async fn candidates(
             grants.extend(given);
         }
     }
-    let named: BTreeSet<Id<Account>> =
-        policies.iter().flat_map(|policy| policy.quorum.reviewers.iter().copied()).collect();
-    for account in named {
-        standings.extend(reviewers::one(tx, org, account).await?);
+    let named: BTreeSet<Id<Account>> = quorums.flat_map(|quorum| quorum.reviewers.iter().copied()).collect();
+    if !named.is_empty() {
+        standings.extend(reviewers::named(tx, org, named).await?);
     }
     Ok(joined(tx, org, standings, grants).await?.into_values().collect())
 }
@@ -72,6 +71,19 @@ pub(crate) async fn one(
     Ok(joined(tx, org, vec![standing], grants).await?.into_values().next())
 }
 
+/// Those of these accounts that are members, with all roles.
+pub(crate) async fn several(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    accounts: BTreeSet<Id<Account>>,
+) -> Result<BTreeMap<Id<Account>, Candidate>, HubError> {
+    if accounts.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let (standings, grants) = reviewers::several(tx, org, accounts).await?;
+    joined(tx, org, standings, grants).await
+}
+
 async fn joined(
     tx: &mut Tx,
     org: Id<Organization>,
@@ -83,20 +95,15 @@ async fn joined(
         let held = HeldRole { role: grant.role, granted_by: grant.granted_by };
         roles.entry(grant.account_id).or_default().push(held);
     }
+    let services = standings.iter().filter(|standing| standing.access_level == AccessLevel::Service);
+    let mut agents = owners::lines(tx, org, services.map(|service| service.account_id).collect()).await?;
     let mut people = BTreeMap::new();
     for standing in standings {
         let id = standing.account_id;
         if people.contains_key(&id) {
             continue;
         }
-        let agent = match standing.access_level {
-            AccessLevel::Service => agents::get(tx, org, id).await?,
-            AccessLevel::Admin | AccessLevel::User => None,
-        };
-        let owners = match &agent {
-            Some(agent) => owners::ids(tx, agent).await?,
-            None => Vec::new(),
-        };
+        let owners = agents.remove(&id);
         people.insert(
             id,
             Candidate {
@@ -105,8 +112,8 @@ async fn joined(
                 access_level: standing.access_level,
                 level: standing.membership_level,
                 roles: roles.remove(&id).unwrap_or_default(),
-                is_agent: agent.is_some(),
-                owners,
+                is_agent: owners.is_some(),
+                owners: owners.unwrap_or_default(),
             },
         );
     }

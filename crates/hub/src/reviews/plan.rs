@@ -141,7 +141,8 @@ async fn judge(
 
 /// Who is asked: whom the policies mean, and where their delegations lead.
 async fn place(tx: &mut Tx, act: &impl Deed, matter: &Matter<'_>, plan: &mut Plan) -> Result<(), HubError> {
-    let candidates = people::candidates(tx, act.org(), &plan.review.policies).await?;
+    let quorums = plan.review.policies.iter().map(|policy| &policy.quorum);
+    let candidates = people::candidates(tx, act.org(), quorums).await?;
     let provenance = &matter.revision.provenance;
     let asked = panel(&plan.review.policies, &candidates, provenance);
     let book = delegations::book(tx, act.org(), asked.iter().map(|asked| asked.reviewer)).await?;

@@ -218,15 +218,25 @@ pub(crate) async fn current_revision(tx: &mut Tx, task: &Task) -> Result<Revisio
 
 /// What a revision says, as JSON.
 pub(crate) fn config_value(revision: &Revision) -> Result<Value, HubError> {
-    let damaged = || records::Error::BadRow { column: "config", reason: "not canonical JSON".to_owned() };
-    Ok(read_canonical(&revision.config).ok_or_else(damaged)?)
+    read_value(&revision.config)
 }
 
 /// What a revision says.
 pub(crate) fn current_config(revision: &Revision) -> Result<TaskConfig, HubError> {
+    read_config(&revision.config)
+}
+
+/// What the bytes of a revision say, as JSON.
+pub(crate) fn read_value(bytes: &[u8]) -> Result<Value, HubError> {
+    let damaged = || records::Error::BadRow { column: "config", reason: "not canonical JSON".to_owned() };
+    Ok(read_canonical(bytes).ok_or_else(damaged)?)
+}
+
+/// What the bytes of a revision say.
+pub(crate) fn read_config(bytes: &[u8]) -> Result<TaskConfig, HubError> {
     let unreadable = |error: domain::tasks::Unreadable| records::Error::BadRow {
         column: "config",
         reason: error.to_string(),
     };
-    Ok(thaw(&revision.config).map_err(unreadable)?)
+    Ok(thaw(bytes).map_err(unreadable)?)
 }

@@ -179,7 +179,8 @@ async fn mine(
     });
     let mut others = Vec::new();
     if may.is_ok() {
-        for other in candidates(tx, case.task.org_id, &case.review.policies).await? {
+        let quorums = case.review.policies.iter().map(|policy| &policy.quorum);
+        for other in candidates(tx, case.task.org_id, quorums).await? {
             let takes = case.pass_on(approval.id, (me, behind), Some(&other), now);
             if other.account_id != me && takes.is_ok() {
                 others.push(other.account_id);

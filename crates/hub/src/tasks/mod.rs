@@ -40,7 +40,7 @@ use serde_json::{Map, Value, json};
 
 pub use cancel::cancel;
 pub use change::change;
-pub(crate) use change::{config_value, current_config, current_revision};
+pub(crate) use change::{config_value, current_config, current_revision, read_config, read_value};
 pub use comments::{CommentPlace, comment, get_comment, list_comments};
 pub use counts::{COUNTED_MAX, counts};
 pub use create::{NewTask, create};

@@ -1,6 +1,7 @@
 //! Tasks, without the bytes of their revisions.
 
 mod counts;
+mod handed_in;
 mod list;
 mod queue;
 
@@ -15,6 +16,7 @@ use crate::row::{Cell, Col};
 use crate::{Result, Tx, args, row, statement, text_column};
 
 pub use counts::{Which, count};
+pub use handed_in::{HandedIn, handed_in};
 pub use list::{After, Filter, list};
 pub use queue::{Place, queue, queued};
 

@@ -1,5 +1,7 @@
 //! Policies.
 
+mod backtests;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -11,7 +13,8 @@ use domain::text;
 use hub::idempotency::Answer;
 use hub::policies::{self, Filter};
 use wire::{
-    AutoApproveIf, Hours, OnTimeout, Page, PoliciesQuery, Policy, PolicyForm, PolicyQuery, RejectOn, Window,
+    AutoApproveIf, Backtest, Hours, OnTimeout, Page, PoliciesQuery, Policy, PolicyForm, PolicyQuery,
+    RejectOn, RunBacktest, Window,
 };
 
 use super::page::{List, limits};
@@ -65,7 +68,7 @@ pub(crate) async fn create(
 ) -> Result<Response<Body>, Problem> {
     let Input { value, body_hash } = input.checked()?;
     let once = terms.once(&caller, body_hash, rendered);
-    Ok(made(policies::create(&app.hub, &caller, wanted(value)?, once).await?, rendered))
+    Ok(made(policies::create(&app.hub, &caller, wanted(value, "")?, once).await?, rendered))
 }
 
 /// One policy, as it is or as it was in a version.
@@ -99,7 +102,7 @@ pub(crate) async fn change(
     terms: Terms,
     input: Input<PolicyForm>,
 ) -> Result<impl IntoResponse, Problem> {
-    let change = wanted(input.checked()?.value)?;
+    let change = wanted(input.checked()?.value, "")?;
     Ok(tagged(&policies::change(&app.hub, &caller, id.id(), change, terms.if_match).await?))
 }
 
@@ -119,6 +122,30 @@ pub(crate) async fn deactivate(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Says what a draft of a policy would have changed for tasks that were handed in. Nothing changes.
+///
+/// Each task is held against the rules as they stand and against the rules with the draft in the policy's place; without a
+/// draft, against the rules without the policy and as they stand. What a task says and how dangerous it was is that of
+/// then; who could be asked, roles, delegations and settings are those of now.
+#[utoipa::path(post, path = "/api/v1/policies/{id}/backtest", operation_id = "backtest_policy",
+    tag = "policies", request_body = RunBacktest, params(("id" = uuid::Uuid, Path)),
+    responses((status = 200, description = "What would have been different", body = Backtest),
+              (status = 403, description = "For admins who see tasks, and no agents", body = wire::Problem),
+              (status = 404, description = "No such policy", body = wire::Problem),
+              (status = 409, description = "The name of the draft is taken", body = wire::Problem),
+              (status = 422, description = "Not valid", body = wire::Problem)))]
+pub(crate) async fn backtest(
+    State(app): State<App>,
+    Who(caller): Who,
+    id: PathId,
+    input: Input<RunBacktest>,
+) -> Result<Json<Backtest>, Problem> {
+    let RunBacktest { days, draft } = input.checked()?.value;
+    let draft = draft.map(|form| wanted(form, "/draft")).transpose()?;
+    let found = policies::backtest(&app.hub, &caller, id.id(), days, draft).await?;
+    Ok(Json(backtests::shown(&found)))
+}
+
 fn rendered(policy: &DomainPolicy) -> Answer {
     answer(StatusCode::CREATED, Some(format!("/api/v1/policies/{}", policy.id)), &shown(policy))
 }
@@ -127,9 +154,11 @@ fn tagged(policy: &DomainPolicy) -> impl IntoResponse + use<> {
     versioned(policies::etag(policy), shown(policy))
 }
 
-fn wanted(form: PolicyForm) -> Result<PolicyChange, Problem> {
+/// What is said in a form that stands at this place of the input.
+fn wanted(form: PolicyForm, at: &str) -> Result<PolicyChange, Problem> {
     let accounts = |ids: Vec<uuid::Uuid>| ids.into_iter().map(Id::new).collect();
-    let hours = form.hours.map(|hours| hours.map(wanted_hours).transpose()).transpose()?;
+    let read = |hours: Hours| wanted_hours(hours, at);
+    let hours = form.hours.map(|hours| hours.map(read).transpose()).transpose()?;
     Ok(PolicyChange {
         name: form.name,
         active: form.active,
@@ -164,9 +193,9 @@ fn wanted(form: PolicyForm) -> Result<PolicyChange, Problem> {
     })
 }
 
-fn wanted_hours(hours: Hours) -> Result<rules::Hours, Problem> {
+fn wanted_hours(hours: Hours, at: &str) -> Result<rules::Hours, Problem> {
     let window = |(index, window): (usize, Window)| {
-        let place = format!("/hours/windows/{index}");
+        let place = format!("{at}/hours/windows/{index}");
         let time = |name: &str, text: &str| {
             let wrong = |bad: text::BadText| Problem::field(format!("{place}/{name}"), bad.to_string());
             text.parse().map_err(wrong)

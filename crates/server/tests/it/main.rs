@@ -47,6 +47,7 @@ mod organizations;
 mod owners;
 mod pages;
 mod policies;
+mod policy_backtests;
 mod presence;
 mod projects;
 mod proofs;

@@ -21,6 +21,7 @@ const UNRECORDED: &[(&str, &str)] = &[
     ("POST /api/v1/agents/{id}/resume", "it was not draining, so nothing changes"),
     ("POST /api/v1/tasks/{id}/join-review", "whoever was asked has a request already, so nothing changes"),
     ("POST /api/v1/tasks/simulate", "what would happen has not"),
+    ("POST /api/v1/policies/{id}/backtest", "what would have happened has not"),
     ("POST /api/ir/approvals/cleanup", "what has expired ended by itself, and the log tells of each"),
     ("POST /api/v1/audit/verification", "a check changes nothing"),
     ("POST /api/v1/locks/acquire", "a lock is no record; its engine's journal is its history"),

@@ -1,3 +1,4 @@
+mod backtest;
 mod conditions;
 mod eligibility;
 mod form;

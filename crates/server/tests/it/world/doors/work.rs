@@ -61,6 +61,13 @@ pub(super) const WORK: &[Door] = &[
     ),
     door("GET", "/api/v1/policies/{id}", &["$policy"], "", MEMBERS_ONE),
     door("PATCH", "/api/v1/policies/{id}", &["$policy"], r#"{"min_approvers": 2}"#, ADMINS_ONE),
+    door(
+        "POST",
+        "/api/v1/policies/{id}/backtest",
+        &["$policy"],
+        r#"{"days": 30, "draft": {"min_approvers": 2}}"#,
+        ADMINS_ONE,
+    ),
     door("DELETE", "/api/v1/policies/{id}", &["$policy"], "", ADMINS_END),
     door("GET", "/api/v1/resource-catalogue", &[], "", MEMBERS),
     door(
