@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::patch::not_null;
+use crate::patch::object;
 use crate::policies::PolicyForm;
 
 /// How far back one may look.
@@ -25,7 +25,7 @@ pub struct RunBacktest {
     /// compared with those that stand.
     #[garde(dive)]
     #[schema(nullable = false)]
-    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object", skip_serializing_if = "Option::is_none")]
     pub draft: Option<PolicyForm>,
 }
 
@@ -189,4 +189,23 @@ pub struct BacktestPolicy {
     pub required: u32,
     /// How many could have.
     pub attainable: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_draft_is_an_object_or_absent() {
+        let read = |value| serde_json::from_value::<RunBacktest>(value);
+        assert_eq!(read(json!({"days": 1})).unwrap().draft, None);
+        assert_eq!(read(json!({"days": 1, "draft": {}})).unwrap().draft, Some(PolicyForm::default()));
+        let two = read(json!({"days": 1, "draft": {"min_approvers": 2}})).unwrap();
+        assert_eq!(two.draft.unwrap().min_approvers, Some(2));
+        for wrong in [json!(null), json!([]), json!(["name"]), json!("x"), json!({"quorum": 1})] {
+            assert!(read(json!({"days": 1, "draft": wrong})).is_err(), "{wrong}");
+        }
+    }
 }

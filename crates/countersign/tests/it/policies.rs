@@ -81,7 +81,8 @@ fn backtest(home: &Home, served: &Served) {
     let config = r#"{"config": {"type": "t", "description": "Add an index", "resources": [{"type": "database",
                      "id": "prod-1", "mode": "exclusive"}]}}"#;
     let file = written(home, "task.json", config);
-    let task = json(home, served, &["task", "create", "-f", &file, "--submit"]);
+    let task = json(home, served, &["task", "create", "-f", &file]);
+    json(home, served, &["task", "submit", task["id"].as_str().unwrap()]);
     let before = json(home, served, &["policy", "show", "databases"]);
     let draft = written(home, "draft.yaml", "when: 'risk.score >= 0'\nreviewers: [me]\nmin_approvers: 1\n");
     let args = ["policy", "backtest", "databases", "--days", "7", "--file", &draft];

@@ -288,7 +288,7 @@ async fn a_bad_draft_is_refused_as_a_bad_policy_is() {
         let problem = refused(asked(&hub, &default_of(&hub).await, &narrowed), 422, "VALIDATION_FAILED").await;
         assert_eq!(pointers(&problem), ["/draft/active", "/draft/task_types"]);
         for (body, place) in [
-            (json!({}), "/days"),
+            (json!({}), ""),
             (json!({"days": 0}), "/days"),
             (json!({"days": 91}), "/days"),
             (json!({"days": "30"}), "/days"),
