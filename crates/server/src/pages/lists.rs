@@ -44,6 +44,7 @@ pub(super) fn table() -> Vec<Page> {
         page("POST", "/policies", post(policies::create)),
         page("POST", "/policies/simulate", post(policies::simulate)),
         page("POST", "/policies/{id}", post(policies::change)),
+        page("POST", "/policies/{id}/backtest", post(policies::backtest)),
         page("POST", "/policies/{id}/deactivate", post(policies::deactivate)),
         page("GET", "/settings", get(settings::show)),
         page("POST", "/settings", post(settings::change)),

@@ -1,6 +1,7 @@
-//! Policies: what there is, what one of them says, and two answers to "what does that do?": on a task that is here, and
-//! on one that is not.
+//! Policies: what there is, what one of them says, and three answers to "what does that do?": on a task that is here, on
+//! one that is not, and on those of the last days.
 
+mod backtest;
 mod explain;
 mod form;
 pub(super) mod words;
@@ -17,6 +18,7 @@ use hub::policies::{self, Filter};
 use serde::Deserialize;
 use uuid::Uuid;
 
+use backtest::Backtested;
 use explain::{Explained, Simulated};
 use form::{PolicyFields, Values};
 use words::{Entry, entry, told};
@@ -65,6 +67,8 @@ struct PoliciesPage<'a> {
     task: String,
     config: String,
     simulated: Option<Simulated>,
+    days: u32,
+    backtested: Option<Backtested>,
 }
 
 /// The policy that somebody looks at.
@@ -85,6 +89,7 @@ struct Said {
     values: Option<Values>,
     simulated: Option<Simulated>,
     config: String,
+    backtested: Option<Backtested>,
 }
 
 pub(crate) async fn show(
@@ -124,6 +129,8 @@ async fn shown(app: &App, shell: &Shell, asking: &Asking, said: Said) -> Result<
         task,
         config: said.config,
         simulated: said.simulated,
+        days: backtest::DAYS,
+        backtested: said.backtested,
         message: said.message.clone(),
         shell,
     };
@@ -188,6 +195,30 @@ fn may_not_write(shell: &Shell) -> Option<Response<Body>> {
     denied(shell, Capability::PoliciesWrite, "Policies", "Changes of policies")
 }
 
+/// Says what would have been different if the policy had said what is typed; nothing is saved.
+pub(crate) async fn backtest(
+    State(app): State<App>,
+    shell: Shell,
+    id: PathId,
+    Filled(fields): Filled<PolicyFields>,
+) -> Result<Response<Body>, Problem> {
+    if let Some(denied) = may_not_write(&shell) {
+        return Ok(denied);
+    }
+    let asking = Asking { policy: Some(id.0.to_string()), ..Asking::default() };
+    let change = match fields.change() {
+        Ok(change) => change,
+        Err(words) => return again(&app, &shell, &asking, (fields, words)).await,
+    };
+    match backtest::run(&app, &shell, &id, change).await {
+        Ok(found) => {
+            let said = Said { values: Some(fields.into()), backtested: Some(found), ..Said::default() };
+            shown(&app, &shell, &asking, said).await
+        }
+        Err(error) => again(&app, &shell, &asking, (fields, refusal(error)?)).await,
+    }
+}
+
 /// Takes a policy out of force.
 pub(crate) async fn deactivate(
     State(app): State<App>,
@@ -237,7 +268,8 @@ fn refusal(error: HubError) -> Result<String, Problem> {
     match error {
         HubError::Invalid(errors) => {
             let words = errors.iter().map(|error| {
-                let field = error.pointer.trim_start_matches('/').replace(['_', '/'], " ");
+                let place = error.pointer.strip_prefix("/draft").unwrap_or(&error.pointer);
+                let field = place.trim_start_matches('/').replace(['_', '/'], " ");
                 capitalised(&format!("{field} {}", error.detail))
             });
             Ok(format!("{} Nothing was saved.", words.collect::<Vec<_>>().join(" ")))

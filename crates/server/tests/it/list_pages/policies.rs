@@ -73,6 +73,44 @@ async fn policies_are_made_changed_explained_and_tried() {
 }
 
 #[tokio::test]
+async fn what_is_typed_is_held_against_the_past_and_not_saved() {
+    on_each_engine(async |hub| {
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        admin.taken("/policies", &with(&[])).await;
+        let policies = all_items(&hub, &hub.admin_key, "/api/v1/policies").await;
+        let made = policies.iter().find(|policy| policy["name"] == "Production databases").unwrap();
+        let (ann, _) = (person(&hub, "ann", &["author"]).await, person(&hub, "rob", &["reviewer"]).await);
+        let task = submitted(&hub, &ann).await;
+        let path = format!("/policies/{}/backtest", id(made));
+        let page = admin.page(&format!("/policies?policy={}", id(made))).await;
+        holds(&page, &["Backtest 30 days", &format!("formaction=\"{path}#backtest\"")]);
+        let tried = admin.fill(&path, &with(&[("version", "1"), ("min_approvers", "2")])).await;
+        assert_eq!(tried.status.as_u16(), 200, "{}", tried.text());
+        holds(
+            &tried.text(),
+            &[
+                "What v2 would have changed",
+                "Last 30 days, 1 task",
+                "<td>Would have been unreachable</td><td class=\"right\">0</td><td class=\"right\">1</td>\
+                 <td class=\"right warn\">+1</td>",
+                "unreachable: 2 of 1 (Production databases)",
+                &format!("/tasks/{}", id(&task)),
+                "name=\"min_approvers\" type=\"number\" min=\"1\" value=\"2\"",
+            ],
+        );
+        assert_eq!(&get(&hub, &hub.admin_key, &format!("/api/v1/policies/{}", id(made))).await, made);
+        let same = admin.fill(&path, &with(&[("version", "1")])).await;
+        holds(&same.text(), &["No task would have been treated differently."]);
+        let wrong = admin.fill(&path, &with(&[("version", "1"), ("when", "not (valid")])).await;
+        assert_eq!(wrong.status.as_u16(), 422, "{}", wrong.text());
+        holds(&wrong.text(), &["When is not a CEL expression", "Nothing was saved"]);
+        let member = Reader::of(&hub, &ann).await;
+        assert_eq!(member.fill(&path, &with(&[])).await.status.as_u16(), 403);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn settings_show_each_what_is_theirs() {
     on_each_engine(async |hub| {
         let mia = hub.member(&hub.admin_key, "mia").await;

@@ -99,6 +99,7 @@ impl PageDoor {
 /// A thing nobody has.
 const NOBODYS_AGENT: &str = "/agents/0197a000-0000-7000-8000-000000000000";
 const NOBODYS_POLICY: &str = "/policies/0197a000-0000-7000-8000-000000000000";
+const NOBODYS_POLICY_BACK: &str = "/policies/0197a000-0000-7000-8000-000000000000/backtest";
 const NOBODYS_POLICY_OFF: &str = "/policies/0197a000-0000-7000-8000-000000000000/deactivate";
 const NOBODYS_SETUP: &str = "/agents/0197a000-0000-7000-8000-000000000000/setup";
 const NOBODYS_AGENT_KEY: &str = "/agents/0197a000-0000-7000-8000-000000000000/key";
@@ -198,6 +199,8 @@ pub(crate) const PAGES: &[PageDoor] = &[
         .right("/policies/simulate", "config={}"),
     submit("/policies/{id}", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY).for_members(403)
         .right("/policies/$policy", "version=1&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
+    submit("/policies/{id}/backtest", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY_BACK).for_members(403)
+        .right("/policies/$policy/backtest", "version=1&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
     submit("/policies/{id}/deactivate", "=", 404).at(NOBODYS_POLICY_OFF).for_members(403)
         .right("/policies/$policy/deactivate", "="),
     look("/settings", "/settings", 200),
