@@ -115,12 +115,11 @@ impl Foreseen {
     /// Whether people would notice: another name or version of a policy alone is no difference.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
-        fn felt(foreseen: &Foreseen) -> (Outcome, &BTreeSet<Id<Account>>, BTreeSet<(Id<Policy>, u32, u32)>) {
+        let asks = |foreseen: &Self| -> BTreeSet<_> {
             let policies = foreseen.policies.iter();
-            let policies = policies.map(|policy| (policy.policy_id, policy.required, policy.attainable));
-            (foreseen.outcome, &foreseen.asked, policies.collect())
-        }
-        felt(self) != felt(other)
+            policies.map(|policy| (policy.policy_id, policy.required, policy.attainable)).collect()
+        };
+        (self.outcome, &self.asked, asks(self)) != (other.outcome, &other.asked, asks(other))
     }
 }
 
