@@ -1,12 +1,11 @@
 //! Giving a task up.
 
 use domain::Id;
-use domain::permissions::Capability;
 use domain::tasks::Task;
 use records::{Tx, grants, tasks};
 use serde_json::Map;
 
-use super::{Seen, actor, announce, locked, refused, seen, subject, writer};
+use super::{Offer, Seen, actor, announce, locked, refused, seen, subject, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{of_task, tell_dependents, void};
@@ -25,7 +24,7 @@ pub async fn cancel(
     reason: String,
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
-    caller.require(Capability::TasksWrite)?;
+    caller.require(Offer::Cancel.needs())?;
     let input = Act::new(hub, caller, Input { id, reason });
     write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
 }

@@ -2,6 +2,7 @@
 
 use domain::Id;
 use domain::permissions::Capability;
+use domain::projects::Project;
 use domain::tasks::Task;
 use records::tasks::{self, Filter};
 
@@ -17,6 +18,25 @@ pub async fn get(hub: &Hub, caller: &Caller, id: Id<Task>) -> Result<Seen, HubEr
             Box::pin(async move {
                 let task = known(tx, caller.credential.organization.id, *id).await?;
                 seen(tx, caller, task).await
+            })
+        })
+        .await
+}
+
+/// The task of this short name in a project; none if no task there is called so.
+pub async fn by_slug(
+    hub: &Hub,
+    caller: &Caller,
+    project: Id<Project>,
+    slug: String,
+) -> Result<Option<Id<Task>>, HubError> {
+    caller.require(Capability::TasksRead)?;
+    let input = (caller.credential.organization.id, project, slug);
+    hub.records
+        .read(input, |tx, (org, project, slug)| {
+            Box::pin(async move {
+                let found = tasks::by_slug(tx, *org, *project, slug).await?;
+                Ok(found.map(|task| task.id))
             })
         })
         .await

@@ -2,13 +2,14 @@
 
 use domain::Id;
 use domain::audit::AuditEntry;
-use domain::permissions::Capability;
 use domain::reviews::Signing;
-use domain::tasks::{Move, Task, TaskState};
+use domain::tasks::{Move, Task};
 use records::{Tx, tasks};
 use serde_json::json;
 
-use super::{MISSING, PUT_FIRST, Seen, actor, behind, is_waiting, locked, put_first, require, seen, subject};
+use super::{
+    MISSING, Offer, PUT_FIRST, Seen, actor, behind, is_waiting, locked, put_first, require, seen, subject,
+};
 use crate::act::Act;
 use crate::approvals::refused as vote_refused;
 use crate::idempotency::{Once, Outcome, write_once};
@@ -33,14 +34,14 @@ pub async fn ask_override(
     urgency: Urgency,
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
-    caller.require(Capability::TasksOverride)?;
+    caller.require(Offer::Override.needs())?;
     let input = Act::new(hub, caller, urgency);
     write_once(hub, once, input, |tx, act| Box::pin(override_unit(tx, act))).await
 }
 
 async fn override_unit(tx: &mut Tx, act: &Act<Urgency>) -> Result<Seen, HubError> {
     let task = locked(tx, act, act.input.id).await?;
-    let current = act.reread_with(tx, Capability::TasksOverride).await?;
+    let current = act.reread_with(tx, Offer::Override.needs()).await?;
     let task = call_signers(tx, act, &current, (task, false)).await?;
     seen(tx, &act.caller, task).await
 }
@@ -52,16 +53,16 @@ pub async fn force_apply(
     urgency: Urgency,
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
-    caller.require(Capability::TasksForceApply)?;
+    caller.require(Offer::ForceApply.needs())?;
     let input = Act::new(hub, caller, urgency);
     write_once(hub, once, input, |tx, act| Box::pin(force_unit(tx, act))).await
 }
 
 async fn force_unit(tx: &mut Tx, act: &Act<Urgency>) -> Result<Seen, HubError> {
     let task = locked(tx, act, act.input.id).await?;
-    let current = act.reread_with(tx, Capability::TasksForceApply).await?;
-    let task = match task.state {
-        TaskState::Reviewing => call_signers(tx, act, &current, (task, true)).await?,
+    let current = act.reread_with(tx, Offer::ForceApply.needs()).await?;
+    let task = match Offer::ForceApply.of(task.state) {
+        Move::Override => call_signers(tx, act, &current, (task, true)).await?,
         _ => put_approved_first(tx, act, &current, task).await?,
     };
     seen(tx, &act.caller, task).await

@@ -1,7 +1,6 @@
 //! Making a new draft of a task that did not come through.
 
 use domain::Id;
-use domain::permissions::Capability;
 use domain::tasks::dependencies::Edge;
 use domain::tasks::{Actor, Defaults, Move, Task, TaskState, freeze};
 use records::{Tx, task_dependencies, tasks};
@@ -9,7 +8,7 @@ use serde_json::Map;
 
 use super::change::{config_value, current_revision, renew, review_anew};
 use super::create::{NewTask, Prepared, make};
-use super::{Seen, announce, config_refused, known, locked, record, require, seen, writer};
+use super::{Offer, Seen, announce, config_refused, known, locked, record, require, seen, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::identity::credential::Credential;
@@ -31,7 +30,7 @@ pub async fn resubmit(
     take_over_dependents: bool,
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
-    caller.require(Capability::TasksWrite)?;
+    caller.require(Offer::Resubmit.needs())?;
     let settings = settings::of(hub, caller.credential.organization.id).await?;
     let settings = (*settings).clone();
     let input = Input { id, take_over_dependents, new_id: hub.ids.id(), settings };

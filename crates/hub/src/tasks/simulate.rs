@@ -1,15 +1,17 @@
 //! What would happen to a task that was handed in now. Nothing changes.
 
+use domain::Id;
 use domain::approvals::ApprovalStatus;
 use domain::reviews::Resolution;
 use domain::risk::Risk;
-use domain::tasks::{Actor, Move, TaskState};
+use domain::tasks::{Actor, Move, Revision, Task, TaskConfig, TaskState};
 use records::Tx;
 
 use super::create::{NewTask, Prepared, prepare, proposed};
-use super::{actor, refused};
+use super::{Offer, actor, current_config, current_revision, known, refused};
 use crate::act::Act;
 use crate::approvals::{self, Seen};
+use crate::identity::credential::Credential;
 use crate::reviews::{Matter, ReviewSeen, plan};
 use crate::{Caller, Hub, HubError, settings};
 
@@ -39,13 +41,31 @@ pub async fn simulate(hub: &Hub, caller: &Caller, wanted: NewTask) -> Result<Sim
 
 async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Simulated, HubError> {
     let (task, revision, current) = proposed(tx, act, &act.input).await?;
-    let submitted = task.submitted(actor(&current, &task), act.now).map_err(refused)?;
-    let matter = Matter {
-        task: submitted,
-        revision: &revision,
-        config: &act.input.frozen.config,
-        by: (Move::BeginReview, Actor::HUB),
-    };
+    told(tx, act, &current, (&task, &revision, &act.input.frozen.config)).await
+}
+
+/// Says what would happen to a draft that is there, if the caller handed it in now.
+pub async fn foresee(hub: &Hub, caller: &Caller, id: Id<Task>) -> Result<Simulated, HubError> {
+    caller.require(Offer::Submit.needs())?;
+    let input = Act::new(hub, caller, id);
+    hub.records.read(input, |tx, act| Box::pin(foreseen(tx, act))).await
+}
+
+async fn foreseen(tx: &mut Tx, act: &Act<Id<Task>>) -> Result<Simulated, HubError> {
+    let task = known(tx, act.org(), act.input).await?;
+    let revision = current_revision(tx, &task).await?;
+    let config = current_config(&revision)?;
+    told(tx, act, &act.caller.credential, (&task, &revision, &config)).await
+}
+
+async fn told<T>(
+    tx: &mut Tx,
+    act: &Act<T>,
+    current: &Credential,
+    (task, revision, config): (&Task, &Revision, &TaskConfig),
+) -> Result<Simulated, HubError> {
+    let submitted = task.submitted(actor(current, task), act.now).map_err(refused)?;
+    let matter = Matter { task: submitted, revision, config, by: (Move::BeginReview, Actor::HUB) };
     let settings = settings::load(tx, act.org()).await?;
     let mut plan = plan(tx, act, &matter, &settings).await?;
     let mut state = plan.task.state;
@@ -53,7 +73,7 @@ async fn unit(tx: &mut Tx, act: &Act<Prepared>) -> Result<Simulated, HubError> {
         plan.review = plan.review.closed(Resolution::Auto, None, act.now);
         state = TaskState::Approved;
     }
-    let summary = plan.summary(&revision);
+    let summary = plan.summary(revision);
     let asked = plan.requests.into_iter().filter(|request| request.status == ApprovalStatus::Pending);
     let requests = approvals::seen_all(tx, &act.caller, asked.collect()).await?;
     Ok(Simulated {

@@ -1,12 +1,11 @@
 //! Handing a task in.
 
 use domain::Id;
-use domain::permissions::Capability;
 use domain::tasks::{Actor, Move, Task};
 use records::Tx;
 use serde_json::Map;
 
-use super::{Seen, actor, announce, locked, refused, seen, writer};
+use super::{Offer, Seen, actor, announce, locked, refused, seen, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::identity::credential::Credential;
@@ -20,7 +19,7 @@ pub async fn submit(
     id: Id<Task>,
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
-    caller.require(Capability::TasksWrite)?;
+    caller.require(Offer::Submit.needs())?;
     let input = Act::new(hub, caller, id);
     write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
 }

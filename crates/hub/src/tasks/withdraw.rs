@@ -1,14 +1,14 @@
 //! Taking a yes back.
 
 use domain::Id;
-use domain::approvals::ApprovalStatus;
-use domain::permissions::Capability;
+use domain::accounts::Account;
+use domain::approvals::{Approval, ApprovalStatus};
 use domain::reviews::{Ending, Resolution, withdraw as taken_back};
 use domain::tasks::{Actor, Task};
 use records::{Tx, approvals, grants, reviews, tasks};
 use serde_json::json;
 
-use super::{MISSING, Seen, actor, announce_resolved, locked, refused, seen, subject};
+use super::{MISSING, Offer, Seen, actor, announce_resolved, locked, refused, seen, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{of_task, tell_dependents};
@@ -27,19 +27,23 @@ pub async fn withdraw(
     reason: String,
     once: Option<Once<Seen>>,
 ) -> Result<Outcome<Seen>, HubError> {
-    caller.require(Capability::ApprovalsDecide)?;
+    caller.require(Offer::Withdraw.needs())?;
     let input = Act::new(hub, caller, Input { id, reason });
     write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await
 }
 
+/// Whether somebody's yes is among the answers.
+pub(super) fn is_approver<'a>(requests: impl IntoIterator<Item = &'a Approval>, who: Id<Account>) -> bool {
+    let mut requests = requests.into_iter();
+    requests.any(|request| request.reviewer_id == who && request.status == ApprovalStatus::Approved)
+}
+
 async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     let before = locked(tx, act, act.input.id).await?;
-    let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
+    let current = act.reread_with(tx, Offer::Withdraw.needs()).await?;
     let review = of_task(tx, &before).await?.ok_or(MISSING)?;
     let requests = approvals::of_review(tx, act.org(), review.id).await?;
-    let is_reviewer = requests
-        .iter()
-        .any(|request| request.reviewer_id == act.actor() && request.status == ApprovalStatus::Approved);
+    let is_reviewer = is_approver(&requests, act.actor());
     let who = Actor { is_reviewer, ..actor(&current, &before) };
     let ending = Ending { resolution: Resolution::Withdrawn, by: Some(act.actor()), actor: who, at: act.now };
     let grant = grants::standing_locked(tx, act.org(), before.id).await?;

@@ -70,6 +70,13 @@ statement!(
                  approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks WHERE org_id = $1 AND id = $2"
 );
 statement!(
+    BY_SLUG: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, content_hash, \
+                     version, task_type, priority, assignee, due_at, tags, metadata, risk, preview, effect_hash, \
+                     review_id, queue_rank, not_before, needs_attention, resubmitted_from, submitted_at, \
+                     approved_at, applying_at, completed_at, ended_at, created_at, updated_at FROM tasks \
+                     WHERE NULLIF(org_id, NULL) = $1 AND project_id = $2 AND slug = $3"
+);
+statement!(
     GET_SHARED: Task = "SELECT id, org_id, project_id, author_id, slug, path, state, status, revision, \
                         content_hash, version, task_type, priority, assignee, due_at, tags, metadata, risk, \
                         preview, effect_hash, review_id, queue_rank, not_before, needs_attention, \
@@ -141,6 +148,16 @@ statement!(
 /// The task.
 pub async fn get(tx: &mut Tx, org: Id<Organization>, id: Id<Task>) -> Result<Option<Task>> {
     tx.opt(&GET, args![org, id]).await
+}
+
+/// The task of this short name in the project.
+pub async fn by_slug(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    project: Id<Project>,
+    slug: &str,
+) -> Result<Option<Task>> {
+    tx.opt(&BY_SLUG, args![org, project, slug]).await
 }
 
 /// The task, which nobody changes until this unit ends.

@@ -18,6 +18,7 @@ pub(crate) mod live;
 mod locks;
 pub(crate) mod login;
 mod next;
+mod notifications;
 pub(crate) mod oidc;
 pub(crate) mod once;
 mod overview;
@@ -80,6 +81,8 @@ pub(crate) fn table() -> Vec<Page> {
         page(Needs::Login, "POST", "/account/switch", post(account::switch)),
         page(Needs::Login, "POST", "/account/end", post(account::end)),
         page(Needs::Login, "POST", "/account/notifications", post(inbox::read_told)),
+        page(Needs::Login, "GET", "/account/notifications/preferences", get(notifications::show)),
+        page(Needs::Login, "POST", "/account/notifications/preferences", post(notifications::set)),
         page(Needs::Login, "POST", "/account/password", post(account::password)),
         page(Needs::Login, "POST", "/account/connect", post(oidc::connect)),
         page(Needs::Login, "POST", "/account/disconnect", post(oidc::disconnect)),
@@ -89,6 +92,8 @@ pub(crate) fn table() -> Vec<Page> {
         page(Needs::Nothing, "GET", "/assets/{name}", get(assets::get)),
     ]
     .into_iter()
+    .chain(tasks::acts::table())
+    .chain(tasks::new::table())
     .chain(lists::table())
     .collect()
 }

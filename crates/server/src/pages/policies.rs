@@ -2,7 +2,7 @@
 //! one that is not, and on those of the last days.
 
 mod backtest;
-mod explain;
+pub(super) mod explain;
 mod form;
 pub(super) mod words;
 

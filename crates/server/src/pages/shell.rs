@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use domain::Timestamp;
 use domain::organizations::Organization;
+use domain::permissions::Capability;
 use hub::Caller;
 use hub::desk::{Desk, desk};
 use hub::identity::login_sessions;
@@ -74,6 +75,11 @@ impl Shell {
     /// Requests that wait for the person.
     pub(crate) fn requests(&self) -> i64 {
         self.desk.requests
+    }
+
+    /// Whether the person writes tasks.
+    pub(super) fn may_propose(&self) -> bool {
+        self.caller.capabilities.contains(Capability::TasksWrite)
     }
 
     /// Who looks, as a face.

@@ -46,6 +46,7 @@ struct TasksPage<'a> {
     older: Option<String>,
     /// Whether anything but the tab narrows the list.
     is_narrowed: bool,
+    may_write: bool,
 }
 
 struct Tab {
@@ -106,6 +107,7 @@ pub(crate) async fn show(
         newest: address.without("cursor").to_string(),
         older,
         is_narrowed: asking.is_narrowed(),
+        may_write: shell.may_propose(),
         projects,
         shell: &shell,
     };

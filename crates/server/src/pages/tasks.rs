@@ -1,6 +1,10 @@
 //! The page of one task: what it is, what will run, who decides, what became of it.
 
+pub(super) mod acts;
+mod effects;
 mod history;
+mod menu;
+pub(super) mod new;
 mod work;
 
 use askama::Template;
@@ -26,6 +30,7 @@ use crate::App;
 use crate::extract::{Asked, PathId};
 use crate::problem::Problem;
 use history::{History, history};
+use menu::{Menu, menu};
 use work::{Attempt, Lock, attempts, locks};
 
 #[derive(Template)]
@@ -37,6 +42,9 @@ struct TaskPage<'a> {
     attempts: Vec<Attempt>,
     locks: Vec<Lock>,
     history: History,
+    menu: Menu,
+    /// Whether a person has to look at how it ended.
+    needs_attention: bool,
     problem: Option<ProblemShown>,
 }
 
@@ -146,6 +154,8 @@ async fn shown(
         attempts: attempts(dossier, shell),
         locks: locks(app, shell, dossier, &read.resources).await?,
         history: history(app, shell, dossier).await?,
+        menu: menu(app, shell, dossier).await?,
+        needs_attention: dossier.seen.task.needs_attention,
         read,
         problem,
     };
@@ -212,7 +222,7 @@ fn rail(state: TaskState) -> Vec<Step> {
     let done =
         done.map(|(_, name)| Step { name, icon: "s-completed", class: " class=\"done\"", is_here: false });
     if let Some((name, icon)) = end {
-        return done.chain([Step { name, icon, class: "", is_here: true }]).collect();
+        return done.chain([Step { name, icon, class: " class=\"ended\"", is_here: true }]).collect();
     }
     let rest = WELL.iter().skip(before).enumerate().map(|(place, (known, name))| Step {
         name,

@@ -21,7 +21,7 @@ const BY_ITSELF: &[&str] =
 
 /// The same for the forms of pages.
 const ASKED_ON_PAGES: &[&str] = &["POST /approvals/batch", "POST /approvals/{id}/approve"];
-const BY_ITSELF_ON_PAGES: &[&str] = &[];
+const BY_ITSELF_ON_PAGES: &[&str] = &["POST /tasks/new", "POST /tasks/{id}/submit"];
 
 /// Through which doors an attempt may begin.
 const BEGINS: &[&str] = &["POST /api/v1/agents/{id}/next", "POST /api/v1/tasks/{id}/claim"];
@@ -233,6 +233,19 @@ async fn where_a_policy_lets_it_pass_handing_in_approves_and_nothing_else() {
         let submit = format!("/api/v1/tasks/{}/submit", made["id"].as_str().unwrap());
         let made = expect(owner.ask(hub.request("POST", &submit)), 202).await.json();
         assert_eq!((&made["state"], &made["review"]["resolution"]), (&json!("APPROVED"), &json!("auto")));
+        // And on its page.
+        let made = expect(owner.ask(hub.request("POST", "/api/v1/tasks").json(&draft("on its page"))), 201)
+            .await
+            .json();
+        let path = format!("/tasks/{}", made["id"].as_str().unwrap());
+        let [_, person] = owner.logged_in(&world.backdoor, &world.things.get("$org").await).await;
+        let page = expect(person.ask(hub.request("GET", &path)), 200).await.text();
+        assert!(page.contains("Nobody is asked."), "the page says so before: {page}");
+        let form = hub.request("POST", &format!("{path}/submit"));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        expect(person.ask(form), 303).await;
+        let made = expect(owner.ask(hub.request("GET", &format!("/api/v1{path}"))), 200).await.json();
+        assert_eq!((&made["state"], &made["review"]["resolution"]), (&json!("APPROVED"), &json!("auto")));
         for door in DOORS.iter().filter(|door| !door.is_read()) {
             let call = world.call(door).await;
             let before = world.backdoor.count(YES).await;
@@ -248,6 +261,7 @@ async fn where_a_policy_lets_it_pass_handing_in_approves_and_nothing_else() {
         }
         let may = |page: &&String| ASKED_ON_PAGES.iter().chain(BY_ITSELF_ON_PAGES).any(|way| way == page);
         assert!(forms.approved.iter().all(|page| may(&page)), "{:?}", forms.approved);
+        assert!(forms.approved.contains("POST /tasks/new"), "{:?}", forms.approved);
         assert_every_yes_was_said(&world.backdoor, "every door, with a lenient policy").await;
     })
     .await;

@@ -31,6 +31,7 @@ pub(crate) use batch::{show as show_batch, sign};
 use lists::Chip;
 use own::Own;
 pub(crate) use told::read as read_told;
+pub(super) use told::said;
 use waiting::Row;
 
 /// Rows of the list; whoever has more answers some first.

@@ -64,7 +64,8 @@ fn row(told: &Told, shell: &Shell, current: &[Uuid]) -> Row {
     }
 }
 
-fn said(kind: Kind) -> (&'static str, &'static str) {
+/// What it tells, in words, and its symbol.
+pub(in crate::pages) fn said(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::ReviewRequested => ("You are asked to decide", "sign"),
         Kind::StandingIn => ("You are asked in somebody’s place", "delegate"),

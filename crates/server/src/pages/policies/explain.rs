@@ -25,26 +25,26 @@ pub(super) struct Explained {
 }
 
 /// What a review is made of.
-pub(super) struct Answer {
-    pub(super) policies: Vec<Applies>,
-    pub(super) people: Vec<Markup>,
-    pub(super) is_reachable: bool,
-    pub(super) missing: Vec<String>,
+pub(in crate::pages) struct Answer {
+    pub(in crate::pages) policies: Vec<Applies>,
+    pub(in crate::pages) people: Vec<Markup>,
+    pub(in crate::pages) is_reachable: bool,
+    pub(in crate::pages) missing: Vec<String>,
 }
 
-pub(super) struct Applies {
-    pub(super) name: Markup,
-    pub(super) because: Vec<Markup>,
-    pub(super) needs: String,
+pub(in crate::pages) struct Applies {
+    pub(in crate::pages) name: Markup,
+    pub(in crate::pages) because: Vec<Markup>,
+    pub(in crate::pages) needs: String,
 }
 
 /// What would happen to a task.
-pub(super) struct Simulated {
-    pub(super) state: Markup,
-    pub(super) risk: Markup,
-    pub(super) answer: Answer,
-    pub(super) passes: bool,
-    pub(super) asks_because: Vec<Markup>,
+pub(in crate::pages) struct Simulated {
+    pub(in crate::pages) state: Markup,
+    pub(in crate::pages) risk: Markup,
+    pub(in crate::pages) answer: Answer,
+    pub(in crate::pages) passes: bool,
+    pub(in crate::pages) asks_because: Vec<Markup>,
 }
 
 fn answer(review: &ReviewSeen, requests: &[Request]) -> Answer {
@@ -109,18 +109,22 @@ pub(super) async fn simulate(app: &App, shell: &Shell, text: &str) -> Result<Sim
         depends_on: Vec::new(),
         submit: true,
     };
-    let found = tasks::simulate(&app.hub, &shell.caller, wanted).await?;
-    Ok(Simulated {
+    Ok(simulated(&tasks::simulate(&app.hub, &shell.caller, wanted).await?))
+}
+
+/// What the hub says would happen.
+pub(in crate::pages) fn simulated(found: &tasks::Simulated) -> Simulated {
+    Simulated {
         state: pill(found.state),
         risk: risk(found.risk.level, found.shows_score.then_some(found.risk.score)),
         answer: answer(&found.review, &found.requests),
         passes: found.state == TaskState::Approved,
         asks_because: found.asks_because.iter().map(|why| line(why)).collect(),
-    })
+    }
 }
 
 impl Answer {
-    pub(super) fn asked(&self) -> String {
+    pub(in crate::pages) fn asked(&self) -> String {
         plural(self.people.len(), "person").replace("persons", "people")
     }
 }

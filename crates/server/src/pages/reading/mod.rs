@@ -48,6 +48,8 @@ pub(super) struct Reading {
     pub(super) dependents: Vec<Linked>,
     pub(super) prerequisites: Vec<Linked>,
     pub(super) hash: HashShown,
+    /// What is said above the code: what will run, or ran.
+    pub(super) runs: &'static str,
     pub(super) code: Code,
     pub(super) bytes: String,
     pub(super) preview: Option<Preview>,
@@ -169,6 +171,7 @@ impl Reading {
             dependents: linked_to(&dossier.dependents),
             prerequisites: linked_to(&dossier.waits_for),
             hash: HashShown::of(task.content_hash),
+            runs: runs(task.state),
             code: code(&value),
             bytes: super::show::grouped(i64::try_from(dossier.seen.config.len()).unwrap_or(i64::MAX)),
             preview: task.preview.as_ref().map(Preview::of),
@@ -186,8 +189,20 @@ impl Reading {
     }
 }
 
+/// As time has it: what nobody can run any more is not what will run.
+const fn runs(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Draft | TaskState::Submitted | TaskState::Reviewing | TaskState::Approved => {
+            "What will run"
+        }
+        TaskState::Applying => "What runs",
+        TaskState::Completed | TaskState::Failed => "What ran",
+        TaskState::Rejected | TaskState::Cancelled => "What would have run",
+    }
+}
+
 /// `1 task waits for it`, `3 tasks wait for it`.
-fn waited_for(blocks: usize) -> String {
+pub(super) fn waited_for(blocks: usize) -> String {
     format!("{} {} for it", plural(blocks, "task"), if blocks == 1 { "waits" } else { "wait" })
 }
 

@@ -150,6 +150,26 @@ pub(crate) const PAGES: &[PageDoor] = &[
     .right("/approvals/$approval/delegate", "content_hash=$content&review_hash=$shown&to=$standin&from=task"),
     answer("/tasks/{id}/comments", "/tasks/0197a000-0000-7000-8000-000000000000/comments", "text=x", 422)
         .right("/tasks/$task/comments", "body=x"),
+    look("/tasks/{id}/cancel", "/tasks/0197a000-0000-7000-8000-000000000000/cancel", 404),
+    answer("/tasks/{id}/cancel", "/tasks/0197a000-0000-7000-8000-000000000000/cancel", "reason=x", 404)
+        .right("/tasks/$task/cancel", "reason=x"),
+    look("/tasks/{id}/resubmit", "/tasks/0197a000-0000-7000-8000-000000000000/resubmit", 404),
+    answer("/tasks/{id}/resubmit", "/tasks/0197a000-0000-7000-8000-000000000000/resubmit", "take_over_dependents=on", 404)
+        .right("/tasks/$cancelled/resubmit", "take_over_dependents=on"),
+    look("/tasks/{id}/withdraw-approval", "/tasks/0197a000-0000-7000-8000-000000000000/withdraw-approval", 404),
+    answer("/tasks/{id}/withdraw-approval", "/tasks/0197a000-0000-7000-8000-000000000000/withdraw-approval", "reason=x", 404)
+        .right("/tasks/$granted/withdraw-approval", "reason=x"),
+    look("/tasks/{id}/override", "/tasks/0197a000-0000-7000-8000-000000000000/override", 404),
+    answer("/tasks/{id}/override", "/tasks/0197a000-0000-7000-8000-000000000000/override", "reason=x&incident_ticket=INC-7", 404)
+        .right("/tasks/$reviewed/override", "reason=x&incident_ticket=INC-7"),
+    look("/tasks/{id}/force-apply", "/tasks/0197a000-0000-7000-8000-000000000000/force-apply", 404),
+    answer("/tasks/{id}/force-apply", "/tasks/0197a000-0000-7000-8000-000000000000/force-apply", "reason=x&incident_ticket=INC-7", 404)
+        .right("/tasks/$granted/force-apply", "reason=x&incident_ticket=INC-7"),
+    answer("/tasks/{id}/submit", "/tasks/0197a000-0000-7000-8000-000000000000/submit", "=", 404)
+        .right("/tasks/$task/submit", "="),
+    look("/tasks/new", "/tasks/new", 200).for_members(403),
+    submit("/tasks/new", "project_id=&description=&task_type=&resources=&declared_risk=medium&rollback_strategy=manual&priority=50&timeout_seconds=&more=&slug=&path=&depends_on=&due_at=&tags=&ticket_ref=&then=draft", 422).for_members(403)
+        .right("/tasks/new", "project_id=&description=At+the+door&task_type=t&resources=db:x&declared_risk=medium&rollback_strategy=manual&priority=50&timeout_seconds=&more=&slug=$fresh&path=&depends_on=&due_at=&tags=&ticket_ref=&then=submit"),
     submit("/account/theme", "theme=dark&next=/", 303),
     look("/assets/{name}", "/assets/app.css", 200),
     // Nobody of these asks for a socket.
@@ -165,6 +185,9 @@ pub(crate) const PAGES: &[PageDoor] = &[
     submit("/account/switch", "organization_id=$org", 303),
     submit("/account/end", "login_session_id=0197a000-0000-7000-8000-000000000000", 404),
     submit("/account/notifications", "notification_ids=0197a000-0000-7000-8000-000000000000", 303),
+    look("/account/notifications/preferences", "/account/notifications/preferences", 200),
+    submit("/account/notifications/preferences", "version=x&told=nothing", 422)
+        .right("/account/notifications/preferences", "version=*&told=task_failed"),
     submit("/account/password", "new_password=short", 422),
     submit("/account/connect", "=", 200),
     submit("/account/disconnect", "identity_id=0197a000-0000-7000-8000-000000000000", 404),
