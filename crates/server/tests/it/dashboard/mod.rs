@@ -10,6 +10,7 @@ mod batches;
 mod decisions;
 mod frame;
 mod hostile;
+mod preferences;
 mod reading;
 mod views;
 

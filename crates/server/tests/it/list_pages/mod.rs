@@ -11,6 +11,7 @@ mod agents;
 mod audit;
 mod hostile;
 mod locks;
+mod new_task;
 mod plan;
 mod policies;
 mod tasks;
