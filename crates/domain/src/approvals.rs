@@ -16,7 +16,7 @@ use crate::{Id, Timestamp};
 pub enum ApprovalKind {
     /// Whether the task may be applied.
     Review,
-    /// Whether its review may be skipped.
+    /// Whether its review may be skipped, or what it waits for.
     Override,
 }
 
@@ -309,6 +309,12 @@ impl Approval {
     #[must_use]
     pub fn is_followed(&self) -> bool {
         self.response.as_ref().is_some_and(|response| response.by != self.reviewer_id)
+    }
+
+    /// Whether it asks to go past what an approved task waits for, and not about the review.
+    #[must_use]
+    pub fn is_about_skipping(&self) -> bool {
+        self.kind == ApprovalKind::Override && !self.routing.skips.is_empty()
     }
 
     /// The request after its answer ceased to matter. An answer that was given stays on record.

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::accounts::Account;
+use crate::approvals::Approval;
 use crate::canonical::Sha256Hash;
 use crate::organizations::Organization;
 use crate::policies::Policy;
@@ -53,6 +55,19 @@ pub struct PolicyVersion {
     pub version: i64,
 }
 
+/// Two admins' word that an approved task need not wait for others (DECISIONS.md 30).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Skip {
+    /// For which: those that were not done when it was asked for.
+    pub prerequisites: Vec<Id<Task>>,
+    /// The request that was signed; it says who asked.
+    pub approval_id: Id<Approval>,
+    /// Who signed it.
+    pub signed_by: Id<Account>,
+    /// When.
+    pub signed_at: Timestamp,
+}
+
 /// Permission to start attempts. A record, no secret; only the resolution of a review makes one, only the gate takes
 /// from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,6 +96,8 @@ pub struct Grant {
     pub attempts_started: u32,
     /// Until when the first must begin.
     pub valid_until: Timestamp,
+    /// Which prerequisites it need not wait for; none: it waits for all.
+    pub skip: Option<Skip>,
     /// When it was taken back.
     pub voided_at: Option<Timestamp>,
     /// When it was made.
@@ -100,6 +117,12 @@ impl Grant {
     #[must_use]
     pub fn is_stale(&self, now: Timestamp) -> bool {
         self.attempts_started == 0 && self.valid_until <= now
+    }
+
+    /// The Grant after a second admin signed.
+    #[must_use]
+    pub fn skipping(&self, skip: Skip) -> Self {
+        Self { updated_at: skip.signed_at.after(self.updated_at), skip: Some(skip), ..self.clone() }
     }
 
     /// The Grant after it was taken back.

@@ -208,7 +208,7 @@ pub(crate) fn case(policies: Vec<Matched>, reviewers: &[u128]) -> Case {
     let all: Vec<usize> = (0..review.policies.len()).collect();
     let seats = reviewers.iter().map(|reviewer| seat(&review, id(*reviewer), &all)).collect();
     let provenance = Provenance::default().with(&alone(author));
-    Case { task, review, provenance, seats }
+    Case { task, review, provenance, seats, grant: None }
 }
 
 /// What this person would send.

@@ -134,8 +134,8 @@ impl From<ApprovalRow> for Approval {
 
 statement!(
     INSERT = "INSERT INTO approvals (id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, \
-              queue_rank, queue_due, serves, content_hash, joined, due_at, created_at, updated_at) \
-              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)"
+              queue_rank, queue_due, serves, content_hash, joined, about_skipping, due_at, created_at, \
+              updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17)"
 );
 statement!(
     GET: ApprovalRow = "SELECT id, org_id, task_id, review_id, kind, reviewer_id, status, priority, score, serves, \
@@ -253,6 +253,7 @@ pub async fn insert(tx: &mut Tx, approval: &Approval) -> Result<()> {
         &serves,
         approval.content_hash,
         approval.joined,
+        approval.is_about_skipping(),
         approval.due_at,
         approval.created_at,
     ];

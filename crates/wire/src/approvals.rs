@@ -88,6 +88,8 @@ pub struct Approval {
     pub content_hash: String,
     /// The level of an escalation list that named the reviewer; 0 where none did.
     pub escalation_level: u32,
+    /// Of an `override` about an approved task: the unfinished tasks that it would no longer wait for. Empty otherwise.
+    pub skips: Vec<Uuid>,
 }
 
 /// Says yes to exactly what was read.

@@ -105,7 +105,8 @@ pub use task_comments::{Comment, CreateComment};
 pub use task_previews::AttachPreview;
 pub use task_revisions::{Diff, DiffQuery, Difference, Revision, RevisionSummary};
 pub use tasks::{
-    BlockedBy, CreateTask, Task, TaskMetadata, TaskQuery, TaskState, TaskStatus, TasksQuery, UpdateTask,
+    BlockedBy, CreateTask, SkippedDependencies, Task, TaskMetadata, TaskQuery, TaskState, TaskStatus,
+    TasksQuery, UpdateTask,
 };
 pub use webhooks::{
     CreateWebhook, CreatedWebhook, DeliveriesQuery, Delivery, DeliveryRequest, DeliveryResponse,

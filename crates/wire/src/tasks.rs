@@ -114,6 +114,20 @@ pub struct BlockedBy {
     pub dead: bool,
 }
 
+/// What a task need not wait for, because two admins signed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SkippedDependencies {
+    /// For which tasks: those that were not done when it was asked for.
+    pub task_ids: Vec<Uuid>,
+    /// The request that was signed.
+    pub approval_id: Uuid,
+    /// Who signed it; who asked stands in the task's audit.
+    pub signed_by: Uuid,
+    /// When.
+    #[schema(format = DateTime)]
+    pub signed_at: String,
+}
+
 /// A governed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Task {
@@ -162,8 +176,11 @@ pub struct Task {
     pub due_at: Option<String>,
     /// What it waits for or waited for.
     pub depends_on: Vec<Uuid>,
-    /// What of that is not done.
+    /// What of that is not done and has to be.
     pub blocked_by: Vec<BlockedBy>,
+    /// What of that need not be done; null where the task waits for all.
+    #[schema(required)]
+    pub skipped_dependencies: Option<SkippedDependencies>,
     /// Whether a person has to look at how it ended.
     pub needs_attention: bool,
     /// The task this one replaces.

@@ -28,13 +28,14 @@ const SAYINGS: &[Saying] = &[
     Saying { words: "Move::Complete", places: &[MACHINE, SETTLE] },
     Saying { words: "Move::Retry", places: &[MACHINE, SETTLE] },
     Saying { words: "Move::Fail", places: &[MACHINE, SETTLE] },
-    // Whoever takes from a Grant asked the gate; whoever takes it back voids it.
+    // Whoever takes from a Grant asked the gate; whoever takes it back voids it; a second signature is recorded on it.
     Saying {
         words: "grants::update(",
         places: &[
             START,
             "crates/hub/src/reviews/again.rs",
             "crates/hub/src/tasks/cancel.rs",
+            "crates/hub/src/tasks/skip.rs",
             "crates/hub/src/tasks/withdraw.rs",
         ],
     },

@@ -13,7 +13,7 @@ use crate::audit::seal::key_id;
 use crate::audit::written::{key_value, seal_value};
 use crate::canonical::{canonical_text, read_canonical};
 use crate::executions::{Execution, ExecutionResult, LockTaken, Outcome};
-use crate::grants::Grant;
+use crate::grants::{Grant, Skip};
 use crate::policies::Matched;
 use crate::reviews::{Escalation, Resolution, Review};
 use crate::tasks::comments::Comment;
@@ -232,9 +232,19 @@ fn grant(grant: &Grant) -> Value {
         "attempts": grant.attempts,
         "attempts_started": grant.attempts_started,
         "valid_until": grant.valid_until.to_string(),
+        "skip": grant.skip.as_ref().map(skip),
         "voided_at": time(grant.voided_at),
         "created_at": grant.created_at.to_string(),
         "updated_at": grant.updated_at.to_string(),
+    })
+}
+
+fn skip(skip: &Skip) -> Value {
+    json!({
+        "prerequisites": ids(&skip.prerequisites),
+        "approval_id": skip.approval_id.to_string(),
+        "signed_by": skip.signed_by.to_string(),
+        "signed_at": skip.signed_at.to_string(),
     })
 }
 

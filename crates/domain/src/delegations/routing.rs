@@ -8,7 +8,7 @@ use super::{Delegation, DelegationKind, Matter};
 use crate::accounts::{Account, AccountStatus};
 use crate::organizations::MembershipLevel;
 use crate::policies::Candidate;
-use crate::tasks::Provenance;
+use crate::tasks::{Behind, Provenance, Task};
 use crate::{Id, Timestamp, roles};
 
 /// How a request was passed on, and whom its reviewer follows.
@@ -24,6 +24,8 @@ pub struct Routing {
     pub asked_by: Vec<Id<Account>>,
     /// Whether the override puts the task at the head of the queue.
     pub puts_first: bool,
+    /// What the approved task waits for and shall not wait for any more; nothing, where the review is asked about.
+    pub skips: Vec<Id<Task>>,
     /// For which of the policies an escalation list named the reviewer, by place.
     pub escalated: Vec<usize>,
     /// The highest level on which it did.
@@ -47,6 +49,12 @@ impl Routing {
         self.via.iter().copied().flatten().chain(self.follows.iter().copied())
     }
 
+    /// Whether these are two people: nobody stands behind both asking and signing.
+    #[must_use]
+    pub fn is_seconded_by(&self, behind: &Behind) -> bool {
+        !self.asked_by.is_empty() && behind.iter().all(|signer| !self.asked_by.contains(&signer))
+    }
+
     /// As it is stored.
     #[must_use]
     pub fn to_value(&self) -> Value {
@@ -56,9 +64,10 @@ impl Routing {
         let via: Vec<Value> = self.via.iter().map(|by| json!(by.map(|id| id.to_string()))).collect();
         let follows: Vec<String> = self.follows.iter().map(ToString::to_string).collect();
         let asked_by: Vec<String> = self.asked_by.iter().map(ToString::to_string).collect();
+        let skips: Vec<String> = self.skips.iter().map(ToString::to_string).collect();
         json!({
             "via": via, "follows": follows, "reassigned": self.reassigned, "asked_by": asked_by,
-            "puts_first": self.puts_first, "escalated": self.escalated, "level": self.level,
+            "puts_first": self.puts_first, "skips": skips, "escalated": self.escalated, "level": self.level,
         })
     }
 
@@ -80,7 +89,11 @@ impl Routing {
             reassigned: flag("reassigned")?,
             asked_by: list("asked_by")?.iter().map(id).collect::<Result<_, _>>()?,
             puts_first: flag("puts_first")?,
-            // Requests from before there were escalations do not say.
+            // Requests from before anything could be skipped, or escalated, do not say.
+            skips: match object.get("skips") {
+                None => Vec::new(),
+                Some(_) => list("skips")?.iter().map(id).collect::<Result<_, _>>()?,
+            },
             escalated: match object.get("escalated") {
                 None => Vec::new(),
                 Some(places) => serde_json::from_value(places.clone()).map_err(|_| NotRouting)?,

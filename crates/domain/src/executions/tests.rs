@@ -27,6 +27,7 @@ fn grant(attempts: u32, started: u32) -> Grant {
         attempts,
         attempts_started: started,
         valid_until: at(1000 * SECOND),
+        skip: None,
         voided_at: None,
         created_at: at(0),
         updated_at: at(0),

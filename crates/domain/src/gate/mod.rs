@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::approvals::{Approval, ApprovalStatus};
+use crate::approvals::{Approval, ApprovalStatus, Response};
 use crate::canonical::Sha256Hash;
 use crate::executions::{Execution, Purpose, Rollback, RollbackRefusal};
-use crate::grants::{Basis, Grant};
+use crate::grants::{Basis, Grant, Skip};
 use crate::tasks::{
     Actor, Mode, Move, Provenance, Resource, Revision, RollbackStrategy, Task, TaskState, next,
 };
@@ -49,8 +49,8 @@ pub struct Facts<'a> {
     pub grant: &'a Grant,
     /// All requests of the review that the Grant comes from.
     pub approvals: &'a [Approval],
-    /// Whether a prerequisite is not completed.
-    pub is_blocked: bool,
+    /// The prerequisites that are not completed.
+    pub unfinished: &'a [Id<Task>],
     /// How many attempts its agent may still begin.
     pub capacity_left: u32,
     /// The claims on what it touches; none: nobody ever claimed it.
@@ -132,9 +132,7 @@ pub fn gate(facts: &Facts<'_>) -> Result<Start, GateRefusal> {
         .map_err(|_| GateRefusal::NotApproved(facts.task.state))?;
     check_grant(facts)?;
     check_people(facts)?;
-    if facts.is_blocked {
-        return Err(GateRefusal::Blocked);
-    }
+    check_prerequisites(facts)?;
     if let Some(not_before) = facts.task.not_before.filter(|not_before| *not_before > facts.now) {
         return Err(GateRefusal::TooSoon(not_before));
     }
@@ -229,7 +227,10 @@ fn check_people(facts: &Facts<'_>) -> Result<(), GateRefusal> {
         Basis::Quorum | Basis::Override => {
             let provenance = &facts.revision.provenance;
             let in_review = |approval: &&Approval| approval.review_id == facts.grant.review_id;
-            let said_yes = |approval: &&Approval| approval.status == ApprovalStatus::Approved;
+            // Who signed that it need not wait for others said nothing about the task itself.
+            let said_yes = |approval: &&Approval| {
+                approval.status == ApprovalStatus::Approved && !approval.is_about_skipping()
+            };
             let mut votes = facts.approvals.iter().filter(in_review).filter(said_yes).peekable();
             let is_somebody = votes.peek().is_some();
             if is_somebody && votes.all(|vote| is_independent(vote, provenance)) {
@@ -241,10 +242,38 @@ fn check_people(facts: &Facts<'_>) -> Result<(), GateRefusal> {
 }
 
 fn is_independent(vote: &Approval, provenance: &Provenance) -> bool {
-    let independent = |response: &crate::approvals::Response| {
-        !provenance.meets(&response.behind) && !provenance.includes(response.by)
-    };
+    let independent =
+        |response: &Response| !provenance.meets(&response.behind) && !provenance.includes(response.by);
     vote.response.as_ref().is_some_and(independent)
+}
+
+/// Whatever it waits for is done, or two admins signed that it need not be.
+fn check_prerequisites(facts: &Facts<'_>) -> Result<(), GateRefusal> {
+    let is_skipped = |skip: &Skip| {
+        facts.unfinished.iter().all(|task| skip.prerequisites.contains(task)) && is_signed(facts, skip)
+    };
+    match facts.unfinished.is_empty() || facts.grant.skip.as_ref().is_some_and(is_skipped) {
+        true => Ok(()),
+        false => Err(GateRefusal::Blocked),
+    }
+}
+
+/// The request that the Grant names was about exactly this, and another than who asked said yes to it.
+fn is_signed(facts: &Facts<'_>, skip: &Skip) -> bool {
+    let is_it =
+        |approval: &&Approval| approval.id == skip.approval_id && approval.review_id == facts.grant.review_id;
+    let is_yes = |approval: &Approval| {
+        approval.is_about_skipping()
+            && approval.status == ApprovalStatus::Approved
+            && approval.content_hash == facts.grant.content_hash
+            && approval.routing.skips == skip.prerequisites
+            && is_independent(approval, &facts.revision.provenance)
+            && approval
+                .response
+                .as_ref()
+                .is_some_and(|response| approval.routing.is_seconded_by(&response.behind))
+    };
+    facts.approvals.iter().find(is_it).is_some_and(is_yes)
 }
 
 /// The claims with this attempt among them, in the order of their names.

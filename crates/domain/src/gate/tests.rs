@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::approvals::Answer;
+use crate::approvals::{Answer, ApprovalKind};
 use crate::policies::RejectOn;
 use crate::reviews::{Ending, Resolution, Terms, end};
 use crate::sample::{alone, answered, at, beginning, case, id, policy, resource, revision};
@@ -17,7 +17,7 @@ struct Ready {
     resources: Vec<Resource>,
     grant: Grant,
     approvals: Vec<Approval>,
-    is_blocked: bool,
+    unfinished: Vec<Id<Task>>,
     capacity_left: u32,
     claims: BTreeMap<String, Claim>,
     fences: BTreeMap<String, i64>,
@@ -40,7 +40,7 @@ fn ready() -> Ready {
         resources: vec![resource("database", "one", Mode::Exclusive), resource("cache", "two", Mode::Shared)],
         grant: ended.grant.unwrap(),
         approvals: vec![seat.approval],
-        is_blocked: false,
+        unfinished: Vec::new(),
         capacity_left: 1,
         claims: BTreeMap::new(),
         fences: BTreeMap::from([(DATABASE.into(), 7), (CACHE.into(), 8)]),
@@ -60,7 +60,7 @@ impl Ready {
             resources: &self.resources,
             grant: &self.grant,
             approvals: &self.approvals,
-            is_blocked: self.is_blocked,
+            unfinished: &self.unfinished,
             capacity_left: self.capacity_left,
             claims: &self.claims,
             fences: &self.fences,
@@ -122,7 +122,7 @@ fn what_keeps_it_shut() {
             GateRefusal::NotTwoPeople,
             Box::new(|ready| ready.revision.provenance = ready.revision.provenance.with(&alone(id(2)))),
         ),
-        (GateRefusal::Blocked, Box::new(|ready| ready.is_blocked = true)),
+        (GateRefusal::Blocked, Box::new(|ready| ready.unfinished = vec![id(70)])),
         (GateRefusal::TooSoon(at(21)), Box::new(|ready| ready.task.not_before = Some(at(21)))),
         (GateRefusal::AtCapacity, Box::new(|ready| ready.capacity_left = 0)),
     ];
@@ -133,6 +133,68 @@ fn what_keeps_it_shut() {
         let knocked = Ready::with(|ready| ready.task.state = state).knock();
         assert_eq!(knocked, Err(GateRefusal::NotApproved(state)));
     }
+}
+
+/// The approved task waits for two others, and two admins (2 asked, 3 signed) let it pass both.
+fn skipping() -> Ready {
+    Ready::with(|ready| {
+        ready.unfinished = vec![id(70), id(71)];
+        let mut signed = ready.approvals[0].clone();
+        signed.id = id(3001);
+        signed.kind = ApprovalKind::Override;
+        signed.reviewer_id = id(3);
+        signed.routing.asked_by = vec![id(2)];
+        signed.routing.skips = vec![id(70), id(71)];
+        let response = signed.response.as_mut().unwrap();
+        (response.by, response.behind) = (id(3), alone(id(3)));
+        let prerequisites = signed.routing.skips.clone();
+        let skip = Skip { prerequisites, approval_id: signed.id, signed_by: id(3), signed_at: at(15) };
+        ready.grant = ready.grant.skipping(skip);
+        ready.approvals.push(signed);
+    })
+}
+
+#[test]
+fn what_two_admins_signed_need_not_be_done() {
+    let start = skipping().knock().unwrap();
+    assert_eq!((start.attempt, start.grant.skip), (1, skipping().grant.skip), "for every attempt");
+    let mut one_is_done = skipping();
+    one_is_done.unfinished.pop();
+    assert!(one_is_done.knock().is_ok());
+    let mut locked = skipping();
+    locked.fences.clear();
+    assert_eq!(locked.knock(), Err(GateRefusal::OldFence(CACHE.into())), "locks are not skipped");
+}
+
+#[test]
+fn a_skip_that_is_not_signed_like_this_keeps_it_shut() {
+    let signed =
+        |change: fn(&mut Approval)| -> Change { Box::new(move |ready| change(&mut ready.approvals[1])) };
+    let table: Vec<Change> = vec![
+        Box::new(|ready| ready.unfinished.push(id(72))),
+        Box::new(|ready| ready.grant.skip = None),
+        Box::new(|ready| ready.approvals.truncate(1)),
+        Box::new(|ready| ready.grant.skip.as_mut().unwrap().approval_id = id(9)),
+        Box::new(|ready| ready.grant.skip.as_mut().unwrap().prerequisites.push(id(72))),
+        signed(|signed| signed.review_id = id(9)),
+        signed(|signed| signed.content_hash = Sha256Hash::of(b"other")),
+        signed(|signed| signed.status = ApprovalStatus::Rejected),
+        signed(|signed| signed.kind = ApprovalKind::Review),
+        signed(|signed| signed.routing.skips = vec![id(70)]),
+        signed(|signed| signed.routing.asked_by = vec![id(3)]),
+        signed(|signed| signed.routing.asked_by.clear()),
+        signed(|signed| signed.response = None),
+        Box::new(|ready| ready.revision.provenance = ready.revision.provenance.with(&alone(id(3)))),
+    ];
+    for (number, change) in table.into_iter().enumerate() {
+        let mut changed = skipping();
+        change(&mut changed);
+        assert_eq!(changed.knock(), Err(GateRefusal::Blocked), "case {number}");
+    }
+    // Who signed that it need not wait has not said yes to the task.
+    let mut alone = skipping();
+    alone.approvals.remove(0);
+    assert_eq!(alone.knock(), Err(GateRefusal::NotTwoPeople));
 }
 
 #[test]

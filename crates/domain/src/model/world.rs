@@ -152,7 +152,7 @@ impl World {
                 None => seat,
             }
         });
-        Case { seats: seats.collect(), provenance: self.provenance(), task, review }
+        Case { seats: seats.collect(), provenance: self.provenance(), task, review, grant: None }
     }
 
     pub(super) fn approvals(&self) -> Vec<Approval> {
@@ -185,6 +185,7 @@ impl Granted {
             attempts: ATTEMPTS,
             attempts_started: self.started,
             valid_until: if self.is_old { at(15) } else { at(1000) },
+            skip: None,
             voided_at: None,
             created_at: at(10),
             updated_at: at(10),

@@ -1,16 +1,17 @@
-//! Overrides: two admins instead of a quorum (DECISIONS.md 30).
+//! Overrides: two admins instead of a quorum, or past what an approved task waits for (DECISIONS.md 30).
 
 use std::collections::BTreeSet;
 
-use super::{Case, VoteRefusal};
+use super::{Case, Seat, VoteRefusal};
 use crate::Id;
 use crate::Timestamp;
 use crate::accounts::{Account, AccountStatus};
 use crate::approvals::{Approval, ApprovalKind, ApprovalStatus, Priority};
 use crate::delegations::Routing;
+use crate::grants::{Grant, Skip};
 use crate::organizations::MembershipLevel;
 use crate::policies::Candidate;
-use crate::tasks::Behind;
+use crate::tasks::{Behind, Task, TaskState};
 
 /// Whether somebody may sign an override: an active person who is an admin of the organization.
 #[must_use]
@@ -29,11 +30,13 @@ pub struct Signing {
     pub asked_by: Behind,
     /// Whether the task goes to the head of the queue then.
     pub puts_first: bool,
+    /// What it shall not wait for any more; nothing, where the review is skipped.
+    pub skips: Vec<Id<Task>>,
 }
 
 impl Case {
     /// The admins who can give the second signature: all but whoever asks, and nobody who had a hand in the task. Those
-    /// who were asked before are not asked again.
+    /// who were asked before are not asked again: to skip the review, or what the approved task waits for.
     ///
     /// # Errors
     /// Whoever asks had a hand in it.
@@ -41,20 +44,28 @@ impl Case {
         &self,
         (asker, behind): (Id<Account>, &Behind),
         admins: &[Candidate],
+        is_about_skipping: bool,
     ) -> Result<BTreeSet<Id<Account>>, VoteRefusal> {
         if self.provenance.meets(behind) || self.provenance.includes(asker) {
             return Err(VoteRefusal::OwnWork);
         }
         let is_new = |account: Id<Account>| {
-            !self.seats.iter().any(|seat| {
-                seat.approval.kind == ApprovalKind::Override && seat.approval.reviewer_id == account
-            })
+            !self.signatures(is_about_skipping).any(|seat| seat.approval.reviewer_id == account)
         };
         let may = |admin: &&Candidate| {
             let id = admin.account_id;
             may_sign(admin) && id != asker && !self.provenance.includes(id) && is_new(id)
         };
         Ok(admins.iter().filter(may).map(|admin| admin.account_id).collect())
+    }
+
+    /// The requests for a second signature that there are: to skip the review, or what the approved task waits for.
+    pub fn signatures(&self, is_about_skipping: bool) -> impl Iterator<Item = &Seat> {
+        let is_one = move |seat: &&Seat| {
+            seat.approval.kind == ApprovalKind::Override
+                && seat.approval.is_about_skipping() == is_about_skipping
+        };
+        self.seats.iter().filter(is_one)
     }
 
     /// The request for the second signature.
@@ -78,6 +89,7 @@ impl Case {
             routing: Routing {
                 asked_by: signing.asked_by.iter().collect(),
                 puts_first: signing.puts_first,
+                skips: signing.skips.clone(),
                 ..Routing::default()
             },
             due_at: None,
@@ -88,9 +100,22 @@ impl Case {
         }
     }
 
-    /// Whether these are two people: nobody stands behind both asking and signing.
-    pub(super) fn is_second(approval: &Approval, behind: &Behind) -> bool {
-        !approval.routing.asked_by.is_empty()
-            && behind.iter().all(|signer| !approval.routing.asked_by.contains(&signer))
+    /// Whether a request to go past what the task waits for can be answered: the Grant it would be recorded on stands, and
+    /// nobody has signed before.
+    pub(super) fn may_be_skipped(&self, now: Timestamp) -> bool {
+        let stands = |grant: &Grant| {
+            grant.review_id == self.review.id
+                && grant.voided_at.is_none()
+                && grant.skip.is_none()
+                && !grant.is_stale(now)
+        };
+        self.task.state == TaskState::Approved && self.grant.as_ref().is_some_and(stands)
+    }
+
+    /// The Grant with the second signature on it.
+    pub(super) fn skipped(&self, approval: &Approval, by: Id<Account>, at: Timestamp) -> Option<Grant> {
+        let prerequisites = approval.routing.skips.clone();
+        let skip = Skip { prerequisites, approval_id: approval.id, signed_by: by, signed_at: at };
+        self.grant.as_ref().map(|grant| grant.skipping(skip))
     }
 }

@@ -115,6 +115,7 @@ fn mint(task: &Task, review: &Review, basis: Basis, terms: Terms, now: Timestamp
         attempts: terms.attempts,
         attempts_started: 0,
         valid_until: now.plus(terms.validity),
+        skip: None,
         voided_at: None,
         created_at: now,
         updated_at: now,

@@ -199,6 +199,68 @@ fn only_a_yes_makes_a_grant_of_exactly_what_was_reviewed() {
     assert_eq!(grant.policy_versions.len(), 1);
 }
 
+/// An approved task that waits for two others, and admin 3, whom admin 9 asked to let it pass both.
+fn skipping() -> Case {
+    let mut one = case(vec![policy(1, 1, RejectOn::Any)], &[2, 3]);
+    let ended = end(&one.task, &one.review, ending(Resolution::Quorum), TERMS).unwrap();
+    (one.task, one.review, one.grant) = (ended.task, ended.review, ended.grant);
+    let signing =
+        Signing { id: id(3), asked_by: alone(id(9)), puts_first: true, skips: vec![id(70), id(71)] };
+    one.seats[1].approval = one.signature(id(3), &signing, NOW);
+    (one.seats[1].may_sign, one.seats[1].counts_for) = (true, Vec::new());
+    one
+}
+
+#[test]
+fn a_second_admin_lets_an_approved_task_pass_what_it_waits_for() {
+    let one = skipping();
+    let counted = one.vote(&ballot(&one, 3, Answer::Approve), NOW).unwrap();
+    assert_eq!(counted.resolution, None, "the review is over already");
+    let skip = counted.grant.clone().unwrap().skip.unwrap();
+    assert_eq!((skip.prerequisites, skip.signed_by), (vec![id(70), id(71)], id(3)));
+    assert_eq!(counted.grant.as_ref().map(|grant| grant.id), one.grant.as_ref().map(|grant| grant.id));
+    for answer in [Answer::Reject, Answer::RequestChanges] {
+        let counted = one.vote(&ballot(&one, 3, answer), NOW).unwrap();
+        assert_eq!((counted.resolution, counted.grant), (None, None), "{answer:?}");
+    }
+    let mut signed = one.clone();
+    signed.note(&counted);
+    assert_eq!(signed.vote(&ballot(&one, 3, Answer::Reject), NOW), Err(VoteRefusal::Closed), "once");
+}
+
+#[test]
+fn who_does_not_sign_that_and_when() {
+    type Change = fn(&mut Case);
+    let table: [(VoteRefusal, Change); 10] = [
+        (VoteRefusal::Closed, |case| case.grant = None),
+        (VoteRefusal::Closed, |case| case.grant.as_mut().unwrap().voided_at = Some(NOW)),
+        (VoteRefusal::Closed, |case| case.grant.as_mut().unwrap().valid_until = NOW),
+        (VoteRefusal::Closed, |case| case.grant.as_mut().unwrap().review_id = id(2001)),
+        (VoteRefusal::Closed, |case| case.task.review_id = Some(id(2001))),
+        (VoteRefusal::Closed, |case| case.seats[1].approval.status = ApprovalStatus::Superseded),
+        (VoteRefusal::OwnWork, |case| case.provenance = case.provenance.with(&alone(id(3)))),
+        (VoteRefusal::NotEligible, |case| case.seats[1].may_sign = false),
+        (VoteRefusal::SameHand, |case| case.seats[1].approval.routing.asked_by = vec![id(9), id(3)]),
+        (VoteRefusal::SameHand, |case| case.seats[1].approval.routing.asked_by.clear()),
+    ];
+    for (number, (refusal, change)) in table.into_iter().enumerate() {
+        let mut changed = skipping();
+        change(&mut changed);
+        let sent = ballot(&changed, 3, Answer::Approve);
+        assert_eq!(changed.vote(&sent, NOW), Err(refusal), "case {number}");
+    }
+    for state in TaskState::ALL.into_iter().filter(|state| *state != TaskState::Approved) {
+        let mut over = skipping();
+        over.task.state = state;
+        let sent = ballot(&over, 3, Answer::Approve);
+        assert_eq!(over.vote(&sent, NOW), Err(VoteRefusal::Closed), "{state:?}");
+    }
+    let mut edited = skipping();
+    edited.task.content_hash = Sha256Hash::of(b"other");
+    let sent = ballot(&edited, 3, Answer::Approve);
+    assert!(matches!(edited.vote(&sent, NOW), Err(VoteRefusal::Stale { .. })));
+}
+
 #[test]
 fn a_review_ends_once() {
     let one = case(vec![policy(1, 1, RejectOn::Any)], &[2]);

@@ -6,6 +6,7 @@ use super::{Resolution, Review};
 use crate::accounts::Account;
 use crate::approvals::{Answer, Approval, ApprovalKind, ApprovalStatus, Response};
 use crate::canonical::Sha256Hash;
+use crate::grants::Grant;
 use crate::policies::Candidate;
 use crate::tasks::{Behind, Provenance, Task, TaskState};
 use crate::{Id, Timestamp};
@@ -21,6 +22,8 @@ pub struct Case {
     pub provenance: Provenance,
     /// All requests of the review.
     pub seats: Vec<Seat>,
+    /// What the review left, if it ended with yes and somebody is asked about it still.
+    pub grant: Option<Grant>,
 }
 
 /// An answer as it comes in.
@@ -88,6 +91,8 @@ pub struct Counted {
     pub also: Vec<Approval>,
     /// How the review ends by it; none: it goes on.
     pub resolution: Option<Resolution>,
+    /// The Grant with the second signature on it, if it was that.
+    pub grant: Option<Grant>,
 }
 
 impl Case {
@@ -97,6 +102,9 @@ impl Case {
             if let Some(seat) = self.seats.iter_mut().find(|seat| seat.approval.id == approval.id) {
                 seat.approval = approval.clone();
             }
+        }
+        if let Some(grant) = &counted.grant {
+            self.grant = Some(grant.clone());
         }
     }
 }
@@ -110,7 +118,7 @@ impl Case {
         let place = self.seats.iter().position(|seat| seat.approval.id == ballot.approval_id);
         let place = place.ok_or(VoteRefusal::NotYours)?;
         let seat = &self.seats[place];
-        self.admits(seat, ballot)?;
+        self.admits(seat, ballot, now)?;
         let response = Response {
             action: ballot.answer,
             reason: ballot.reason.clone(),
@@ -123,15 +131,18 @@ impl Case {
             ApprovalKind::Review => self.followers(&response),
             ApprovalKind::Override => Vec::new(),
         };
-        let mut counted = Counted { approval, also, resolution: None };
+        let mut counted = Counted { approval, also, resolution: None, grant: None };
         let mut after = self.clone();
         after.note(&counted);
-        counted.resolution = match seat.approval.kind {
-            ApprovalKind::Review => self.outcome(ballot.answer, &after.seats),
-            ApprovalKind::Override if ballot.answer == Answer::Approve => Some(Resolution::Override),
+        match seat.approval.kind {
+            ApprovalKind::Review => counted.resolution = self.outcome(ballot.answer, &after.seats),
             // Somebody who does not want the override leaves the review to those who are asked.
-            ApprovalKind::Override => None,
-        };
+            ApprovalKind::Override if ballot.answer != Answer::Approve => {}
+            ApprovalKind::Override if seat.approval.is_about_skipping() => {
+                counted.grant = self.skipped(&seat.approval, ballot.voter, now);
+            }
+            ApprovalKind::Override => counted.resolution = Some(Resolution::Override),
+        }
         Ok(counted)
     }
 
@@ -164,27 +175,18 @@ impl Case {
         Ok(joins(&self.review.policies, admin, &self.provenance))
     }
 
-    fn admits(&self, seat: &Seat, ballot: &Ballot) -> Result<(), VoteRefusal> {
+    fn admits(&self, seat: &Seat, ballot: &Ballot, now: Timestamp) -> Result<(), VoteRefusal> {
         if seat.approval.reviewer_id != ballot.voter {
             return Err(VoteRefusal::NotYours);
         }
-        let is_open = self.task.state == TaskState::Reviewing && self.review.resolution.is_none();
-        if !is_open
-            || self.task.review_id != Some(self.review.id)
-            || seat.approval.review_id != self.review.id
-        {
-            return Err(VoteRefusal::Resolved(self.review.resolution));
-        }
-        if !seat.approval.status.is_changeable() {
-            return Err(VoteRefusal::Closed);
-        }
+        self.is_asked(&seat.approval, now)?;
         if self.provenance.meets(&ballot.behind) || self.provenance.includes(ballot.voter) {
             return Err(VoteRefusal::OwnWork);
         }
         match seat.approval.kind {
             ApprovalKind::Review if seat.counts_for.is_empty() => return Err(VoteRefusal::NotEligible),
             ApprovalKind::Override if !seat.may_sign => return Err(VoteRefusal::NotEligible),
-            ApprovalKind::Override if !Self::is_second(&seat.approval, &ballot.behind) => {
+            ApprovalKind::Override if !seat.approval.routing.is_seconded_by(&ballot.behind) => {
                 return Err(VoteRefusal::SameHand);
             }
             ApprovalKind::Review | ApprovalKind::Override => {}
@@ -200,6 +202,23 @@ impl Case {
             });
         }
         Ok(())
+    }
+
+    /// Whether the request is open: its review, or what became of it.
+    fn is_asked(&self, approval: &Approval, now: Timestamp) -> Result<(), VoteRefusal> {
+        let is_skip = approval.is_about_skipping();
+        let is_open = match is_skip {
+            true => self.may_be_skipped(now),
+            false => self.task.state == TaskState::Reviewing && self.review.resolution.is_none(),
+        };
+        let is_current = self.task.review_id == Some(self.review.id) && approval.review_id == self.review.id;
+        match is_open && is_current {
+            // How the review ended says nothing about this.
+            false if is_skip => Err(VoteRefusal::Closed),
+            false => Err(VoteRefusal::Resolved(self.review.resolution)),
+            true if !approval.status.is_changeable() => Err(VoteRefusal::Closed),
+            true => Ok(()),
+        }
     }
 
     fn outcome(&self, answer: Answer, seats: &[Seat]) -> Option<Resolution> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Task, TaskState};
 use crate::Id;
+use crate::grants::Skip;
 use crate::json::FieldError;
 use crate::projects::Project;
 
@@ -51,6 +52,13 @@ pub fn blocked_by(prerequisites: &[(Id<Task>, TaskState)]) -> Vec<BlockedBy> {
     let open = prerequisites.iter().filter(|(_, state)| *state != TaskState::Completed);
     open.map(|(task_id, state)| BlockedBy { task_id: *task_id, state: *state, dead: state.is_dead() })
         .collect()
+}
+
+/// Those of them that have to be: without what two admins signed that it need not wait for.
+#[must_use]
+pub fn unskipped(prerequisites: &[(Id<Task>, TaskState)], skip: Option<&Skip>) -> Vec<BlockedBy> {
+    let is_skipped = |by: &BlockedBy| skip.is_some_and(|skip| skip.prerequisites.contains(&by.task_id));
+    blocked_by(prerequisites).into_iter().filter(|by| !is_skipped(by)).collect()
 }
 
 /// Whether a task waits for another.

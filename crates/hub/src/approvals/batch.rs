@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::Id;
 use domain::approvals::Approval;
+use domain::grants::Grant;
 use domain::permissions::Capability;
 use domain::reviews::{Ballot, Case, Counted, Resolution, Review};
 use domain::tasks::{Behind, Task, TaskState};
@@ -137,14 +138,14 @@ async fn write(
     (cases, taken): (&BTreeMap<Id<Review>, Case>, &[Taken]),
 ) -> Result<(), HubError> {
     // All of a person's answers in one review are one act: it ends as the last of them leaves it.
-    let mut ends: BTreeMap<Id<Review>, Option<Resolution>> = BTreeMap::new();
+    let mut ends: BTreeMap<Id<Review>, (Option<Resolution>, Option<&Grant>)> = BTreeMap::new();
     for answer in taken {
         write_answer(tx, act, &answer.before, (&answer.ballot, &answer.counted)).await?;
-        ends.insert(answer.before.review.id, answer.counted.resolution);
+        ends.insert(answer.before.review.id, (answer.counted.resolution, answer.counted.grant.as_ref()));
     }
-    for (review, resolution) in ends {
+    for (review, end) in ends {
         let Some(case) = cases.get(&review) else { continue };
-        let task = settle(tx, act, case, resolution).await?;
+        let task = settle(tx, act, case, end).await?;
         if act.input.apply_immediately {
             put_approved_first(tx, act, current, &task).await?;
         }

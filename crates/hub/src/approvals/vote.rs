@@ -4,6 +4,7 @@ use domain::Id;
 use domain::accounts::Account;
 use domain::approvals::{Answer, Approval, ApprovalStatus};
 use domain::canonical::Sha256Hash;
+use domain::grants::Grant;
 use domain::permissions::Capability;
 use domain::reviews::{Ballot, Case, Counted, Ending, Resolution, Seat, VoteRefusal};
 use domain::tasks::{Actor, Behind, Task};
@@ -15,7 +16,7 @@ use super::{MISSING, Seen, announce, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
 use crate::reviews::{finish, load, note_move};
-use crate::tasks::{PUT_FIRST, behind, put_first, subject as task_subject};
+use crate::tasks::{PUT_FIRST, behind, put_first, skip, subject as task_subject};
 use crate::{Caller, Hub, HubError, audit};
 
 /// An answer as it comes in.
@@ -70,7 +71,7 @@ async fn unit(tx: &mut Tx, act: &Act<Vote>) -> Result<Seen, HubError> {
     let counted = case.vote(&ballot, act.now).map_err(refused)?;
     write(tx, act, &case, (&ballot, &counted)).await?;
     case.note(&counted);
-    settle(tx, act, &case, counted.resolution).await?;
+    settle(tx, act, &case, (counted.resolution, counted.grant.as_ref())).await?;
     seen(tx, &act.caller, counted.approval).await
 }
 
@@ -130,13 +131,16 @@ fn details(request: &Approval, ballot: &Ballot) -> Map<String, Value> {
     details
 }
 
-/// Ends the review, or notes that something was decided about the task (DECISIONS.md 14).
+/// Ends the review, records a second signature, or notes that something was decided about the task (DECISIONS.md 14).
 pub(super) async fn settle<T>(
     tx: &mut Tx,
     act: &Act<T>,
     case: &Case,
-    resolution: Option<Resolution>,
+    (resolution, signed): (Option<Resolution>, Option<&Grant>),
 ) -> Result<Task, HubError> {
+    if let Some((grant, signed)) = signed.and_then(|grant| Some((grant, grant.skip.as_ref()?))) {
+        return skip(tx, act, case, (grant, signed)).await;
+    }
     let Some(resolution) = resolution else {
         let touched = case.task.touched(act.now);
         tasks::save(tx, &case.task, &touched).await?;

@@ -116,7 +116,12 @@ async fn news(hub: &Hub, after: i64) -> Result<Vec<Numbered>, HubError> {
 fn frees_work(event_type: &str) -> bool {
     matches!(
         event_type,
-        "task:state_changed" | "task:rollback_asked" | "lock:released" | "agent:resumed" | "agent:updated"
+        "task:state_changed"
+            | "task:dependencies_skipped"
+            | "task:rollback_asked"
+            | "lock:released"
+            | "agent:resumed"
+            | "agent:updated"
     )
 }
 

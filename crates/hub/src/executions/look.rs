@@ -6,14 +6,13 @@ use domain::accounts::Account;
 use domain::agents::{Agent, AgentAct};
 use domain::executions::{Applicant, Execution, Purpose, Rollback, executor};
 use domain::permissions::Capability;
-use domain::tasks::dependencies::blocked_by;
 use domain::tasks::{Resource, Task, TaskConfig, TaskState};
 use domain::{Id, Timestamp};
-use records::{Tx, agents, executions, resource_claims, task_dependencies, tasks};
+use records::{Tx, agents, executions, resource_claims, tasks};
 
 use super::{NotBegun, not_admitted};
 use crate::agents::{admitted, require_active};
-use crate::tasks::{current_config, current_revision, known};
+use crate::tasks::{current_config, current_revision, known, waits_for};
 use crate::{Caller, Hub, HubError};
 
 /// Something an agent may begin.
@@ -53,9 +52,7 @@ async fn one(tx: &mut Tx, agent: &Agent, id: Id<Task>, now: Timestamp) -> Result
     };
     let config = admit(tx, agent, &task).await?;
     if purpose == Purpose::Apply {
-        let waits = task_dependencies::prerequisites(tx, task.org_id, &[task.id]).await?;
-        let open: Vec<_> = waits.iter().map(|waiting| (waiting.task_id, waiting.state)).collect();
-        let open = blocked_by(&open);
+        let open = waits_for(tx, &task).await?;
         if !open.is_empty() {
             return Err(HubError::NotBegun(Box::new(NotBegun::Blocked(open))));
         }

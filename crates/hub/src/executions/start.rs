@@ -9,6 +9,7 @@ use domain::executions::{Beginning, Execution, LockTaken, Purpose};
 use domain::gate::{Claim, Facts, gate, roll_back};
 use domain::grants::Grant;
 use domain::subject::Subject;
+use domain::tasks::dependencies::blocked_by;
 use domain::tasks::{Resource, Revision, Task, TaskConfig};
 use records::{Tx, approvals, executions, grants, resource_claims, task_revisions, tasks};
 use serde_json::{Map, Value, json};
@@ -19,7 +20,8 @@ use crate::HubError;
 use crate::act::Act;
 use crate::agents::{note_alive, require_active};
 use crate::faults::reached;
-use crate::tasks::{announce, announce_move, current_config, is_waiting, locked, record};
+use crate::reviews::close;
+use crate::tasks::{announce, announce_move, current_config, locked, prerequisites, record};
 
 /// An attempt that has begun, with what its agent is told.
 #[derive(Clone, Debug)]
@@ -56,7 +58,7 @@ struct Read {
     revision: Revision,
     config: TaskConfig,
     approvals: Vec<domain::approvals::Approval>,
-    is_blocked: bool,
+    unfinished: Vec<Id<Task>>,
     capacity_left: u32,
     claims: BTreeMap<String, Claim>,
 }
@@ -72,7 +74,7 @@ pub(super) async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Claimed, HubEr
         resources: &read.config.resources,
         grant: &read.grant,
         approvals: &read.approvals,
-        is_blocked: read.is_blocked,
+        unfinished: &read.unfinished,
         capacity_left: read.capacity_left,
         claims: &read.claims,
         fences: &fences,
@@ -114,7 +116,7 @@ async fn read(tx: &mut Tx, act: &Act<Input>) -> Result<Read, HubError> {
         executions::running(tx, act.org(), &[agent.id]).await?.iter().map(|(_, count)| count).sum();
     Ok(Read {
         approvals: approvals::of_review(tx, act.org(), grant.review_id).await?,
-        is_blocked: is_waiting(tx, act, task.id).await?,
+        unfinished: unfinished(tx, act, task.id).await?,
         capacity_left: u32::try_from(agent.max_tasks - running).unwrap_or(0),
         claims: resource_claims::meet(tx, act.org(), &sorted(names), act.now).await?,
         task,
@@ -123,6 +125,12 @@ async fn read(tx: &mut Tx, act: &Act<Input>) -> Result<Read, HubError> {
         revision,
         config,
     })
+}
+
+/// What it waits for and is not done, whether or not somebody signed that it need not be: the gate looks at both.
+async fn unfinished(tx: &mut Tx, act: &Act<Input>, task: Id<Task>) -> Result<Vec<Id<Task>>, HubError> {
+    let open = blocked_by(&prerequisites(tx, act.org(), task).await?);
+    Ok(open.into_iter().map(|by| by.task_id).collect())
 }
 
 /// Claims change in the order of their names, so that no two units wait for each other.
@@ -149,6 +157,7 @@ async fn apply(tx: &mut Tx, act: &Act<Input>, read: &Read, facts: &Facts<'_>) ->
     reached("gate:task");
     grants::update(tx, &started.grant).await?;
     reached("gate:grant");
+    close(tx, act, (read.grant.review_id, &read.approvals)).await?;
     write(tx, act, &execution, &started.claims).await?;
     let details = details(&execution, &read.grant);
     record(tx, act, "task:applying", (Some(read.task.state), &started.task), details).await?;

@@ -1,14 +1,14 @@
 //! Reviewing anew what was approved too long ago and never begun (DECISIONS.md 30).
 
 use domain::organizations::Organization;
-use domain::tasks::{Actor, Move, Task, TaskState};
+use domain::tasks::{Actor, Move, Task, TaskState, TaskStatus};
 use domain::{Id, Timestamp};
 use records::{Tx, grants, tasks};
 use serde_json::{Map, json};
 
-use super::begin;
+use super::{begin, close_skips};
 use crate::act::ByItself;
-use crate::tasks::record;
+use crate::tasks::{is_waiting, record};
 use crate::{Hub, HubError};
 
 /// Stale Grants looked at in one go.
@@ -51,9 +51,13 @@ async fn unit(tx: &mut Tx, stale: &Stale) -> Result<(), HubError> {
     }
     let act = ByItself::new(tx, &stale.hub, stale.org, stale.now).await?;
     grants::update(tx, &grant.voided(stale.now)).await?;
+    close_skips(tx, &act, grant.review_id).await?;
     let mut details = Map::new();
     details.insert("grant_id".into(), json!(grant.id.to_string()));
     details.insert("valid_until".into(), json!(grant.valid_until.to_string()));
     record(tx, &act, "task:approval_expired", (Some(task.state), &task), details).await?;
-    begin(tx, &act, &task, task.clone(), (Move::ReviewAgain, Actor::HUB)).await.map(drop)
+    // What it need not have waited for went with the Grant.
+    let waits = is_waiting(tx, &act, task.id).await?;
+    let anew = Task { status: TaskStatus::of(task.state, waits), ..task.clone() };
+    begin(tx, &act, &task, anew, (Move::ReviewAgain, Actor::HUB)).await.map(drop)
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::delegations::{Delegation, Matter};
 use domain::organizations::Organization;
-use domain::reviews::{Case, Hall, Review, seats};
+use domain::reviews::{Case, Hall, Review, Seat, seats};
 use domain::tasks::{Revision, Task};
 use domain::{Id, Timestamp};
-use records::{Tx, accounts, approvals, delegations, members, reviews, task_revisions};
+use records::{Tx, accounts, approvals, delegations, grants, members, reviews, task_revisions};
 
 use super::people;
 use crate::HubError;
@@ -51,7 +51,13 @@ pub(crate) async fn load(
         now,
     };
     let seats = seats(requests, &hall);
-    Ok(Case { task, review, provenance: revision.provenance, seats })
+    let asks_to_skip = |seat: &Seat| seat.approval.is_about_skipping();
+    let grant = match seats.iter().any(asks_to_skip) {
+        // It changes in units that hold the task.
+        true => grants::standing(tx, org, task.id).await?,
+        false => None,
+    };
+    Ok(Case { task, review, provenance: revision.provenance, seats, grant })
 }
 
 /// Every delegation that the requests name. Where nobody delegated, nothing is read.

@@ -56,12 +56,29 @@ async fn write(tx: &mut Tx, act: &impl Deed, (before, ended): (&Task, &Ended)) -
 }
 
 /// Whoever was asked and has not answered is told that nobody waits for them any more.
-async fn close_open(tx: &mut Tx, act: &impl Deed, case: &Case) -> Result<(), HubError> {
-    let open = case.seats.iter().map(|seat| &seat.approval);
-    let open: Vec<&Approval> = open.filter(|approval| approval.status == ApprovalStatus::Pending).collect();
+pub(crate) async fn close_open(tx: &mut Tx, act: &impl Deed, case: &Case) -> Result<(), HubError> {
+    let requests: Vec<Approval> = case.seats.iter().map(|seat| seat.approval.clone()).collect();
     // The answer that ended the review is not among them: it was written before.
-    approvals::supersede_open(tx, act.org(), case.review.id, act.now()).await?;
-    let closed: Vec<Approval> = open.iter().map(|approval| approval.superseded(act.now())).collect();
+    close(tx, act, (case.review.id, &requests)).await
+}
+
+/// Closes what is asked about the Grant of a review: the task goes on, or is given up.
+pub(crate) async fn close_skips(tx: &mut Tx, act: &impl Deed, review: Id<Review>) -> Result<(), HubError> {
+    let requests = approvals::of_review(tx, act.org(), review).await?;
+    close(tx, act, (review, &requests)).await
+}
+
+pub(crate) async fn close(
+    tx: &mut Tx,
+    act: &impl Deed,
+    (review, requests): (Id<Review>, &[Approval]),
+) -> Result<(), HubError> {
+    let open = requests.iter().filter(|request| request.status == ApprovalStatus::Pending);
+    let closed: Vec<Approval> = open.map(|request| request.superseded(act.now())).collect();
+    if closed.is_empty() {
+        return Ok(());
+    }
+    approvals::supersede_open(tx, act.org(), review, act.now()).await?;
     crate::approvals::announce_all(tx, act, "approval:superseded", &closed).await
 }
 

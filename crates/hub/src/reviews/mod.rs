@@ -14,7 +14,7 @@ pub(crate) use again::review_stale;
 pub(crate) use begin::{ask, begin, transition};
 pub(crate) use case::{load, of_task};
 pub use escalate::escalate_due;
-pub(crate) use finish::{finish, tell_dependents, void};
+pub(crate) use finish::{close, close_open, close_skips, finish, tell_dependents, void};
 pub(crate) use people::{admins, candidates, one as candidate, several as several_candidates};
 pub(crate) use plan::{Matter, plan};
 pub(crate) use reroute::{

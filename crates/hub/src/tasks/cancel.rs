@@ -8,7 +8,7 @@ use serde_json::Map;
 use super::{Offer, Seen, actor, announce, locked, refused, seen, subject, writer};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::reviews::{of_task, tell_dependents, void};
+use crate::reviews::{close_skips, of_task, tell_dependents, void};
 use crate::{Caller, Hub, HubError, audit};
 
 struct Input {
@@ -41,6 +41,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     }
     if let Some(grant) = grants::standing_locked(tx, act.org(), before.id).await? {
         grants::update(tx, &grant.voided(act.now)).await?;
+        close_skips(tx, act, grant.review_id).await?;
     }
     let mut entry = act.entry("task:cancelled", subject(after.id));
     entry.from_state = Some(before.state.as_str().to_owned());

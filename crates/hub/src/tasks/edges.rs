@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use domain::Id;
+use domain::organizations::Organization;
 use domain::projects::Project;
-use domain::tasks::Task;
 use domain::tasks::dependencies::{Edge, PREREQUISITES_MAX, Prerequisite, Wanted, check, is_blocked};
+use domain::tasks::{Task, TaskState};
 use records::{Tx, task_dependencies};
 use uuid::Uuid;
 
 use super::invalid;
 use crate::HubError;
-use crate::act::Act;
+use crate::act::{Act, Deed};
 
 /// Which task shall wait for which others.
 pub(super) struct Asking<'a> {
@@ -68,7 +69,17 @@ pub(super) async fn set<T>(
 }
 
 /// Whether something the task waits for is not done.
-pub(crate) async fn is_waiting<T>(tx: &mut Tx, act: &Act<T>, task: Id<Task>) -> Result<bool, HubError> {
-    let waiting = task_dependencies::prerequisites(tx, act.org(), &[task]).await?;
-    Ok(is_blocked(waiting.iter().map(|waiting| waiting.state)))
+pub(crate) async fn is_waiting(tx: &mut Tx, act: &impl Deed, task: Id<Task>) -> Result<bool, HubError> {
+    let waiting = prerequisites(tx, act.org(), task).await?;
+    Ok(is_blocked(waiting.iter().map(|(_, state)| *state)))
+}
+
+/// What the task waits for, done or not.
+pub(crate) async fn prerequisites(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    task: Id<Task>,
+) -> Result<Vec<(Id<Task>, TaskState)>, HubError> {
+    let waiting = task_dependencies::prerequisites(tx, org, &[task]).await?;
+    Ok(waiting.iter().map(|waiting| (waiting.task_id, waiting.state)).collect())
 }

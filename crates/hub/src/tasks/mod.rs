@@ -22,6 +22,7 @@ mod resubmit;
 mod revisions;
 pub(crate) mod risk;
 mod simulate;
+mod skip;
 mod submit;
 mod watch;
 mod withdraw;
@@ -30,11 +31,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::Id;
 use domain::executions::Execution;
+use domain::grants::Skip;
 use domain::json::FieldError;
 use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::subject::Subject;
-use domain::tasks::dependencies::{BlockedBy, blocked_by};
+use domain::tasks::dependencies::{BlockedBy, unskipped};
 use domain::tasks::{Actor, ConfigRefusal, Move, MoveRefusal, Task, TaskState, next};
 use records::{Tx, archives, executions, task_dependencies, task_revisions, tasks};
 use serde_json::{Map, Value, json};
@@ -47,7 +49,7 @@ pub use counts::{COUNTED_MAX, counts};
 pub use create::{NewTask, create};
 pub use delete::delete;
 pub use dossier::{Dossier, Looked, Mine, Named, Neighbour, Prospect, dossier};
-pub(crate) use edges::is_waiting;
+pub(crate) use edges::{is_waiting, prerequisites};
 pub use list::{by_slug, get, list};
 pub use offers::Offer;
 pub use overrides::{Urgency, ask_override, force_apply};
@@ -58,6 +60,7 @@ pub(crate) use put_first::{PUT_FIRST, put_first};
 pub use resubmit::resubmit;
 pub use revisions::{difference, get_revision, list_revisions};
 pub use simulate::{Simulated, foresee, simulate};
+pub(crate) use skip::{skip, waits_for};
 pub use submit::submit;
 pub use watch::watch;
 pub use withdraw::withdraw;
@@ -80,6 +83,8 @@ pub struct Seen {
     pub author_name: String,
     /// What it waits for or waited for, in the order in which it was said.
     pub prerequisites: Vec<(Id<Task>, TaskState)>,
+    /// What of that it need not wait for, because two admins signed it.
+    pub skip: Option<Skip>,
     /// How its current or last review stands.
     pub review: Option<ReviewSeen>,
     /// Its newest attempt.
@@ -98,7 +103,7 @@ impl Seen {
     /// What it waits for.
     #[must_use]
     pub fn blocked_by(&self) -> Vec<BlockedBy> {
-        blocked_by(&self.prerequisites)
+        unskipped(&self.prerequisites, self.skip.as_ref())
     }
 }
 
@@ -133,9 +138,11 @@ pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> 
     let shows_score = caller.credential.agent.is_none();
     let mut reviews = Vec::with_capacity(tasks.len());
     for task in &tasks {
-        reviews.push(reviews::seen(tx, task).await?);
+        let open = waiting.iter().any(|one| one.dependent == task.id && one.state != TaskState::Completed);
+        let skip = if open { skip::of_task(tx, task).await? } else { None };
+        reviews.push((reviews::seen(tx, task).await?, skip));
     }
-    let seen = tasks.into_iter().zip(reviews).map(|(task, review)| {
+    let seen = tasks.into_iter().zip(reviews).map(|(task, (review, skip))| {
         let place = current.iter().position(|current| current.task_id == task.id);
         // A task without its revision is damage.
         let place = place.ok_or(records::Error::Misbehaved("a task has no current revision"))?;
@@ -145,6 +152,7 @@ pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> 
         Ok(Seen {
             execution: attempt.map(|place| attempts.swap_remove(place)),
             prerequisites: prerequisites.map(|waiting| (waiting.task_id, waiting.state)).collect(),
+            skip,
             task,
             config: current.config,
             author_name: current.author_name,

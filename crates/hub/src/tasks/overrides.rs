@@ -1,14 +1,15 @@
-//! Two admins instead of a quorum, and the head of the queue (DECISIONS.md 30).
+//! Two admins instead of a quorum, or past what an approved task waits for; and the head of the queue (DECISIONS.md 30).
 
 use domain::Id;
+use domain::approvals::Approval;
 use domain::audit::AuditEntry;
-use domain::reviews::Signing;
-use domain::tasks::{Move, Task};
+use domain::reviews::{Seat, Signing};
+use domain::tasks::{Behind, Move, Task};
 use records::{Tx, tasks};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    MISSING, Offer, PUT_FIRST, Seen, actor, behind, is_waiting, locked, put_first, require, seen, subject,
+    MISSING, Offer, PUT_FIRST, Seen, actor, behind, locked, put_first, require, seen, subject, waits_for,
 };
 use crate::act::Act;
 use crate::approvals::refused as vote_refused;
@@ -42,11 +43,12 @@ pub async fn ask_override(
 async fn override_unit(tx: &mut Tx, act: &Act<Urgency>) -> Result<Seen, HubError> {
     let task = locked(tx, act, act.input.id).await?;
     let current = act.reread_with(tx, Offer::Override.needs()).await?;
-    let task = call_signers(tx, act, &current, (task, false)).await?;
+    let task = call_signers(tx, act, &current, (task, Wanted::Review { puts_first: false })).await?;
     seen(tx, &act.caller, task).await
 }
 
-/// Puts an approved task first; of one that is reviewed it asks for an override that then does so.
+/// Puts an approved task first. Of one that is reviewed, or waits for others, it asks for a second admin's signature that
+/// then does so.
 pub async fn force_apply(
     hub: &Hub,
     caller: &Caller,
@@ -62,7 +64,9 @@ async fn force_unit(tx: &mut Tx, act: &Act<Urgency>) -> Result<Seen, HubError> {
     let task = locked(tx, act, act.input.id).await?;
     let current = act.reread_with(tx, Offer::ForceApply.needs()).await?;
     let task = match Offer::ForceApply.of(task.state) {
-        Move::Override => call_signers(tx, act, &current, (task, true)).await?,
+        Move::Override => {
+            call_signers(tx, act, &current, (task, Wanted::Review { puts_first: true })).await?
+        }
         _ => put_approved_first(tx, act, &current, task).await?,
     };
     seen(tx, &act.caller, task).await
@@ -75,12 +79,41 @@ async fn put_approved_first(
     task: Task,
 ) -> Result<Task, HubError> {
     require(current, &task, Move::PutFirst)?;
-    if is_waiting(tx, act, task.id).await? {
-        let detail =
-            "it waits for tasks that are not completed, and those are not skipped; finish them first";
-        return Err(HubError::InvalidState { state: task.state.as_str().into(), detail: detail.into() });
+    let open = waits_for(tx, &task).await?;
+    if !open.is_empty() {
+        let skips = open.iter().map(|by| by.task_id).collect();
+        return call_signers(tx, act, current, (task, Wanted::Prerequisites(skips))).await;
     }
     put_first(tx, act, (&task, actor(current, &task)), &entry(act, PUT_FIRST, &task)).await
+}
+
+/// What two admins shall sign.
+enum Wanted {
+    /// That the review is skipped.
+    Review {
+        /// And whether the task goes to the head of the queue then.
+        puts_first: bool,
+    },
+    /// That the approved task need not wait for these; it goes to the head of the queue then.
+    Prerequisites(Vec<Id<Task>>),
+}
+
+impl Wanted {
+    const fn is_about_skipping(&self) -> bool {
+        matches!(self, Self::Prerequisites(_))
+    }
+
+    fn skips(&self) -> &[Id<Task>] {
+        match self {
+            Self::Review { .. } => &[],
+            Self::Prerequisites(skips) => skips,
+        }
+    }
+
+    fn signing(&self, id: Id<Approval>, asked_by: &Behind) -> Signing {
+        let puts_first = !matches!(self, Self::Review { puts_first: false });
+        Signing { id, asked_by: asked_by.clone(), puts_first, skips: self.skips().to_vec() }
+    }
 }
 
 /// Gives every admin who can sign a request of their own.
@@ -88,36 +121,44 @@ async fn call_signers(
     tx: &mut Tx,
     act: &Act<Urgency>,
     current: &Credential,
-    (task, puts_first): (Task, bool),
+    (task, wanted): (Task, Wanted),
 ) -> Result<Task, HubError> {
-    require(current, &task, Move::Override)?;
+    let (needed, action) = match &wanted {
+        Wanted::Review { .. } => (Move::Override, "task:override_asked"),
+        Wanted::Prerequisites(_) => (Move::PutFirst, "task:skip_asked"),
+    };
+    require(current, &task, needed)?;
     let review = of_task(tx, &task).await?.ok_or(MISSING)?;
     let case = load(tx, task, review, (false, act.now)).await?;
     let asked_by = behind(tx, current).await?;
     let admins = admins(tx, act.org()).await?;
-    let signers = case.signers((act.actor(), &asked_by), &admins).map_err(vote_refused)?;
-    let is_asked = |seat: &domain::reviews::Seat| {
-        seat.approval.kind == domain::approvals::ApprovalKind::Override
-            && seat.approval.reviewer_id != act.actor()
-    };
-    if signers.is_empty() && !case.seats.iter().any(is_asked) {
+    let is_about_skipping = wanted.is_about_skipping();
+    let signers = case.signers((act.actor(), &asked_by), &admins, is_about_skipping).map_err(vote_refused)?;
+    let is_another = |seat: &Seat| seat.approval.reviewer_id != act.actor();
+    if signers.is_empty() && !case.signatures(is_about_skipping).any(is_another) {
         let nobody =
             "there is no other admin who had no hand in this task, so nobody could sign the override";
         return Err(HubError::Conflict(nobody.into()));
     }
     for signer in &signers {
-        let signing = Signing { id: act.hub.ids.id(), asked_by: asked_by.clone(), puts_first };
+        let signing = wanted.signing(act.hub.ids.id(), &asked_by);
         ask(tx, act, &case.signature(*signer, &signing, act.now)).await?;
     }
     let touched = case.task.touched(act.now);
     tasks::save(tx, &case.task, &touched).await?;
-    let asked: Vec<String> = signers.iter().map(ToString::to_string).collect();
-    let mut entry = entry(act, "task:override_asked", &touched);
-    entry.details.insert("asked".into(), json!(asked));
-    entry.details.insert("puts_first".into(), json!(puts_first));
+    let mut entry = entry(act, action, &touched);
+    entry.details.insert("asked".into(), named(&signers));
+    entry.details.insert("puts_first".into(), json!(!matches!(wanted, Wanted::Review { puts_first: false })));
     entry.details.insert("content_hash".into(), json!(touched.content_hash.to_string()));
+    if is_about_skipping {
+        entry.details.insert("skips".into(), named(wanted.skips()));
+    }
     audit::record(tx, &entry).await?;
     Ok(touched)
+}
+
+fn named<'a, T: 'a>(ids: impl IntoIterator<Item = &'a Id<T>>) -> Value {
+    json!(ids.into_iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
 /// An audit row with why, and where that is written down.

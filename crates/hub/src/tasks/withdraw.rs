@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{MISSING, Offer, Seen, actor, announce_resolved, locked, refused, seen, subject};
 use crate::act::Act;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::reviews::{of_task, tell_dependents};
+use crate::reviews::{close, of_task, tell_dependents};
 use crate::{Caller, Hub, HubError, audit};
 
 struct Input {
@@ -58,6 +58,7 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Seen, HubError> {
     if let Some(void) = &ended.grant {
         grants::update(tx, void).await?;
     }
+    close(tx, act, (review.id, &requests)).await?;
     let mut entry = act.entry("approval:withdrawn", subject(before.id));
     entry.from_state = Some(before.state.as_str().to_owned());
     entry.to_state = Some(ended.task.state.as_str().to_owned());

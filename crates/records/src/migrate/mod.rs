@@ -105,6 +105,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "notifications",
         text: include_str!("../../migrations/0015_notifications.sql"),
     },
+    Migration {
+        number: 16,
+        release: 1,
+        name: "skips",
+        text: include_str!("../../migrations/0016_skips.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -252,5 +252,6 @@ pub(super) fn shown(seen: &Seen) -> Approval {
         acknowledged_at: text(approval.acknowledged_at),
         content_hash: approval.content_hash.to_string(),
         escalation_level: approval.routing.level,
+        skips: approval.routing.skips.iter().map(|id| id.raw()).collect(),
     }
 }

@@ -143,16 +143,17 @@ pub(crate) async fn ask_override(
     Ok(made(tasks::ask_override(&app.hub, &caller, urgency, once).await?, accepted))
 }
 
-/// Puts an approved task at the head of the queue; of one that is reviewed it asks for an override that then does so.
-/// Locks are never skipped.
+/// Puts an approved task at the head of the queue; of one that is reviewed it asks for an override that then does so. Past
+/// what an approved task waits for it asks the other admins too, and the first who signs lets it go. Locks are never
+/// skipped.
 #[utoipa::path(post, path = "/api/v1/tasks/{id}/force-apply", operation_id = "force_apply",
     tag = "tasks", request_body = GiveUrgency, params(("id" = uuid::Uuid, Path),
     ("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 h")),
     responses((status = 200, description = "It is first", body = Task),
               (status = 202, description = "Asked; nothing changes until somebody signs", body = Task),
-              (status = 403, description = "For admins", body = wire::Problem),
+              (status = 403, description = "For admins, who had no hand in it where a signature is asked for", body = wire::Problem),
               (status = 404, description = "No such task", body = wire::Problem),
-              (status = 409, description = "It is neither approved nor reviewed, or waits for others", body = wire::Problem),
+              (status = 409, description = "It is neither approved nor reviewed, or nobody could sign", body = wire::Problem),
               (status = 422, description = "Not valid", body = wire::Problem)))]
 pub(crate) async fn force_apply(
     State(app): State<App>,
@@ -193,7 +194,8 @@ fn accepted(seen: &Seen) -> Answer {
 
 fn forced(seen: &Seen) -> Answer {
     match seen.task.state {
-        TaskState::Approved => done(seen),
+        // What still waits for others was only asked for.
+        TaskState::Approved if !seen.task.is_blocked() => done(seen),
         _ => accepted(seen),
     }
 }

@@ -64,11 +64,28 @@ const WRONG: &[(&str, &str)] = &[
         "grants WHERE basis = 'override' AND voided_at IS NULL AND NOT EXISTS (SELECT 1 FROM approvals JOIN \
          task_revisions ON task_revisions.task_id = approvals.task_id AND \
          task_revisions.number = grants.revision WHERE approvals.review_id = grants.review_id AND \
-         approvals.kind = 'override' AND approvals.status = 'APPROVED' AND \
+         approvals.kind = 'override' AND approvals.about_skipping = false AND approvals.status = 'APPROVED' AND \
          approvals.content_hash = grants.content_hash AND CAST(approvals.routing AS TEXT) NOT LIKE '%' || \
          CAST(approvals.reviewed_by AS TEXT) || '%' AND CAST(task_revisions.provenance AS TEXT) NOT LIKE '%' || \
          CAST(approvals.reviewer_id AS TEXT) || '%')",
         "an override that one admin alone signed, or one who had a hand in it",
+    ),
+    (
+        "grants WHERE skip IS NOT NULL AND NOT EXISTS (SELECT 1 FROM approvals JOIN task_revisions ON \
+         task_revisions.task_id = approvals.task_id AND task_revisions.number = grants.revision WHERE \
+         approvals.review_id = grants.review_id AND approvals.kind = 'override' AND \
+         approvals.about_skipping = true AND approvals.status = 'APPROVED' AND \
+         approvals.content_hash = grants.content_hash AND CAST(approvals.routing AS TEXT) NOT LIKE '%' || \
+         CAST(approvals.reviewed_by AS TEXT) || '%' AND CAST(task_revisions.provenance AS TEXT) NOT LIKE '%' || \
+         CAST(approvals.reviewer_id AS TEXT) || '%')",
+        "prerequisites that one admin alone skipped, or one who had a hand in it",
+    ),
+    (
+        "tasks WHERE state = 'APPLYING' AND EXISTS (SELECT 1 FROM task_dependencies JOIN tasks waited ON \
+         waited.id = task_dependencies.depends_on_task_id WHERE task_dependencies.dependent_task_id = tasks.id AND \
+         waited.state <> 'COMPLETED') AND NOT EXISTS (SELECT 1 FROM grants WHERE grants.task_id = tasks.id AND \
+         grants.voided_at IS NULL AND grants.skip IS NOT NULL)",
+        "APPLYING before what it waits for, and nobody signed that",
     ),
     (
         "tasks WHERE state = 'APPLYING' AND 1 <> (SELECT count(*) FROM executions WHERE executions.task_id = \

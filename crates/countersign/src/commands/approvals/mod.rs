@@ -274,11 +274,20 @@ fn through(chain: &[Uuid]) -> String {
     if people.is_empty() { "-".to_owned() } else { people.join(" > ") }
 }
 
+/// What is signed, in words.
+fn kind(request: &Approval) -> String {
+    if request.skips.is_empty() {
+        return one_line(&request.kind);
+    }
+    let skips: Vec<String> = request.skips.iter().map(ToString::to_string).collect();
+    format!("{}: the approved task need not wait for {}", one_line(&request.kind), skips.join(", "))
+}
+
 fn head(request: &Approval) -> String {
     let optional = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), one_line);
     let lines = [
         ("request", request.id.to_string()),
-        ("kind", one_line(&request.kind)),
+        ("kind", kind(request)),
         ("about", request.task_id.to_string()),
         ("reviewer", one_line(&request.reviewer_name)),
         ("came by", through(&request.delegation_chain)),

@@ -61,8 +61,9 @@ pub(in super::super) fn whole(task: &Task) -> String {
     let optional = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let state = format!("{} ({})", word(&task.state), word(&task.status));
     let risk = task.risk.score.map_or_else(String::new, |score| format!(" {score}"));
-    let waits: Vec<String> =
-        task.blocked_by.iter().map(|by| format!("{} ({})", by.task_id, word(&by.state))).collect();
+    let skipped = task.skipped_dependencies.iter().flat_map(|skipped| &skipped.task_ids);
+    let blocked = task.blocked_by.iter().map(|by| format!("{} ({})", by.task_id, word(&by.state)));
+    let waits: Vec<String> = blocked.chain(skipped.map(|id| format!("not for {id} (skipped)"))).collect();
     let lines = [
         ("task", task.id.to_string()),
         ("state", state),

@@ -36,7 +36,8 @@ approves it ends the review.";
 const FORCE_EXAMPLES: &str = "\
 Example: countersign task force-apply 0197a000-0000-7000-8000-000000000000 --reason 'customers wait' --incident-ticket INC-7
 
-Of a task that is still reviewed it asks for an override that then does so. Locks are never skipped.";
+Of a task that is still reviewed it asks for an override that then does so; of an approved one that waits for others
+it asks the other admins to sign that it need not. Locks are never skipped.";
 const WATCH_EXAMPLES: &str = "\
 Examples:
   countersign task watch 0197a000-0000-7000-8000-000000000000 && ./deploy

@@ -11,7 +11,9 @@ use crate::approvals::{Answer, ApprovalKind, ApprovalStatus, Response};
 use crate::reviews::{Ballot, Case, Counted, Ladder, Resolution, Step as Escalated, VoteRefusal};
 use crate::sample::{alone, at, id};
 use crate::tasks::Provenance;
-use world::{ALICE, AUTHOR, BOB, CAROL, LEAVE, MAX, PEOPLE, Phase, TO_AUTHOR, TO_CAROL, World, account};
+use world::{
+    ALICE, AUTHOR, BOB, CAROL, LEAVE, MAX, PEOPLE, Phase, Skipping, TO_AUTHOR, TO_CAROL, World, account,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Step {
@@ -23,6 +25,8 @@ enum Step {
     Vote { person: usize, answer: Answer },
     AskOverride(usize),
     Sign(usize),
+    AskSkip(usize),
+    SignSkip(usize),
     TimeIsUp,
 }
 
@@ -59,6 +63,12 @@ impl Model for Rules {
     }
 
     fn actions(&self, world: &World, steps: &mut Vec<Step>) {
+        if world.is_over == Some(true) {
+            // It is approved, and waits for another: two admins may let it pass.
+            steps.extend([AUTHOR, CAROL, MAX].map(Step::AskSkip));
+            steps.extend([AUTHOR, CAROL, MAX].map(Step::SignSkip));
+            steps.push(Step::Deactivate(CAROL));
+        }
         if world.is_over.is_some() {
             return;
         }
@@ -104,6 +114,8 @@ impl Model for Rules {
                 steps::vote(self, &mut after, (person, ApprovalKind::Override), Answer::Approve)?
             }
             Step::AskOverride(person) => steps::ask_override(self, &mut after, person)?,
+            Step::AskSkip(person) => steps::ask_skip(self, &mut after, person)?,
+            Step::SignSkip(person) => steps::sign_skip(self, &mut after, person)?,
             Step::TimeIsUp => steps::time_is_up(self, &mut after)?,
         }
         (after != *world).then_some(after)
@@ -112,7 +124,9 @@ impl Model for Rules {
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
             Property::always(PROMISES[0], |_: &Rules, world: &World| {
+                let is_by_two = |skip: &Skipping| skip.signed_by != Some(skip.asked_by);
                 world.approved_by.is_none_or(|people| people >= 2)
+                    && world.skip.as_ref().is_none_or(is_by_two)
             }),
             Property::always(PROMISES[1], |_: &Rules, world: &World| world.strangers == 0),
             Property::sometimes("a stand-in decided", |_: &Rules, world: &World| {
@@ -126,6 +140,9 @@ impl Model for Rules {
             }),
             Property::sometimes("timed out", |_: &Rules, world: &World| world.timed_out),
             Property::sometimes("overridden", |_: &Rules, world: &World| world.by_override),
+            Property::sometimes("let past another", |_: &Rules, world: &World| {
+                world.skip.as_ref().is_some_and(|skip| skip.signed_by.is_some())
+            }),
             Property::sometimes("rejected", |_: &Rules, world: &World| world.is_over == Some(false)),
         ]
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Rules;
-use super::world::{AUTHOR, CAROL, MAX, PEOPLE, World, account, line, matter, person, provenance};
+use super::world::{AUTHOR, CAROL, MAX, PEOPLE, Skipping, World, account, line, matter, person, provenance};
 use crate::Id;
 use crate::accounts::Account;
 use crate::approvals::{Answer, ApprovalKind, ApprovalStatus};
@@ -189,7 +189,7 @@ pub(super) fn ask_override(rules: &Rules, world: &mut World, asker: usize) -> Op
     let case = world.case(rules);
     let admins: Vec<Candidate> = [CAROL, MAX].map(|one| world.candidate(rules, one)).into_iter().collect();
     let behind: Behind = alone(account(asker));
-    let mut signers = case.signers((account(asker), &behind), &admins).ok()?;
+    let mut signers = case.signers((account(asker), &behind), &admins, false).ok()?;
     if !world.is_active[asker] || asker == AUTHOR {
         return None;
     }
@@ -197,9 +197,42 @@ pub(super) fn ask_override(rules: &Rules, world: &mut World, asker: usize) -> Op
         signers.insert(account(asker));
     }
     for signer in signers {
-        let signing = Signing { id: id(100), asked_by: behind.clone(), puts_first: false };
+        let signing = Signing { id: id(100), asked_by: behind.clone(), puts_first: false, skips: Vec::new() };
         world.requests.push(line(&case.signature(signer, &signing, at(10))));
     }
     world.requests.sort_by_key(|line| (line.0, line.1.as_str()));
+    Some(())
+}
+
+/// The other admins are asked to let the approved task past what it waits for.
+pub(super) fn ask_skip(rules: &Rules, world: &mut World, asker: usize) -> Option<()> {
+    if world.skip.is_some() || !world.is_active[asker] {
+        return None;
+    }
+    let admins: Vec<Candidate> = [CAROL, MAX].map(|one| world.candidate(rules, one)).into_iter().collect();
+    let behind = alone(account(asker));
+    let asked = world.approved(rules).signers((account(asker), &behind), &admins, true).ok()?;
+    let itself = (!rules.asks_another).then_some(asker);
+    let asked = asked.into_iter().map(person).chain(itself).collect();
+    let skip = Some(Skipping { asked_by: asker, asked, signed_by: None });
+    *world = World { is_over: world.is_over, is_active: world.is_active, skip, ..World::new() };
+    Some(())
+}
+
+pub(super) fn sign_skip(rules: &Rules, world: &mut World, who: usize) -> Option<()> {
+    let case = world.approved(rules);
+    let skip = world.skip.as_mut().filter(|skip| skip.signed_by.is_none())?;
+    let ballot = Ballot {
+        approval_id: id(who as u128 + 200),
+        answer: Answer::Approve,
+        reason: None,
+        content_hash: case.review.content_hash,
+        review_hash: Some(case.review.review_hash),
+        voter: account(who),
+        behind: alone(account(who)),
+    };
+    (rules.vote)(&case, &ballot).ok()?.grant?.skip?;
+    skip.signed_by = Some(who);
+    world.strangers |= u8::from(!world.is_active[who] || who == AUTHOR);
     Some(())
 }

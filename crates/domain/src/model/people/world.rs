@@ -1,6 +1,7 @@
 //! The world: as little as tells its states apart, and how requests, people and delegations are made of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::Rules;
 use crate::Id;
@@ -10,9 +11,11 @@ use crate::delegations::{Book, Chain, Conditions, Delegation, DelegationKind, Li
 use crate::members::HeldRole;
 use crate::organizations::MembershipLevel;
 use crate::policies::{Candidate, Matched, RejectOn};
-use crate::reviews::{Case, Hall, PolicyClock, Request, Resolution, Review, seats};
+use crate::reviews::{
+    Case, Ending, Hall, PolicyClock, Request, Resolution, Review, Seat, Signing, Terms, end, may_sign, seats,
+};
 use crate::sample::{alone, at, id, policy, review, task};
-use crate::tasks::{Provenance, Task, TaskState};
+use crate::tasks::{Actor, Provenance, Task, TaskState};
 
 pub(super) const AUTHOR: usize = 0;
 /// Both are asked by the policy, which wants two.
@@ -48,6 +51,14 @@ pub(super) type Line = (
     bool,
 );
 
+/// Two admins, and an approved task that waits for another.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Skipping {
+    pub(super) asked_by: usize,
+    pub(super) asked: BTreeSet<usize>,
+    pub(super) signed_by: Option<usize>,
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct World {
     pub(super) is_over: Option<bool>,
@@ -67,6 +78,8 @@ pub(super) struct World {
     pub(super) ran_out: BTreeSet<usize>,
     /// It ended with its last time.
     pub(super) timed_out: bool,
+    /// Once it is approved; what was before does not matter then.
+    pub(super) skip: Option<Skipping>,
 }
 
 pub(super) fn account(person: usize) -> Id<Account> {
@@ -106,6 +119,7 @@ impl World {
             level: 0,
             ran_out: BTreeSet::new(),
             timed_out: false,
+            skip: None,
         }
     }
 
@@ -176,7 +190,33 @@ impl World {
             now: at(10),
         };
         let requests = self.requests.iter().map(|line| restored(&task, &review, line)).collect();
-        Case { seats: seats(requests, &hall), provenance, task, review }
+        Case { seats: seats(requests, &hall), provenance, task, review, grant: None }
+    }
+
+    /// The case of the task once it is approved, with the requests that ask to let it past another.
+    pub(super) fn approved(&self, rules: &Rules) -> Case {
+        let (task, review) = World::new().review();
+        let terms = Terms { id: id(4000), attempts: 1, validity: Duration::from_secs(1) };
+        let actor = Actor { is_reviewer: true, ..Actor::default() };
+        let ending = Ending { resolution: Resolution::Quorum, by: None, actor, at: at(9) };
+        let Ok(ended) = end(&task, &review, ending, terms) else { return self.case(rules) };
+        let mut case = Case {
+            seats: Vec::new(),
+            provenance: provenance(),
+            task: ended.task,
+            review: ended.review,
+            grant: ended.grant,
+        };
+        let Some(skip) = &self.skip else { return case };
+        for who in &skip.asked {
+            let asked_by = alone(account(skip.asked_by));
+            let signing =
+                Signing { id: id(*who as u128 + 200), asked_by, puts_first: true, skips: vec![id(70)] };
+            let request = case.signature(account(*who), &signing, at(9));
+            let may_sign = may_sign(&self.candidate(rules, *who));
+            case.seats.push(Seat { may_sign, ..Seat::plain(request, Vec::new()) });
+        }
+        case
     }
 
     pub(super) fn keep(&mut self, case: &Case) {

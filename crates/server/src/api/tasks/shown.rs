@@ -1,6 +1,7 @@
 //! A task as it travels.
 
 use domain::canonical::read_canonical;
+use domain::grants::Skip;
 use domain::policies::Matched;
 use domain::reviews::{Escalation, PolicyTally, Review as DomainReview};
 use domain::risk::{Factor, Risk};
@@ -10,8 +11,8 @@ use hub::reviews::ReviewSeen;
 use hub::tasks::{Seen, Simulated};
 use serde_json::Value;
 use wire::{
-    BlockedBy, Review, ReviewEscalation, ReviewPolicy, RiskFactor, SimulatedRequest, Simulation, Task,
-    TaskMetadata, TaskRisk, TaskState, TaskStatus,
+    BlockedBy, Review, ReviewEscalation, ReviewPolicy, RiskFactor, SimulatedRequest, Simulation,
+    SkippedDependencies, Task, TaskMetadata, TaskRisk, TaskState, TaskStatus,
 };
 
 pub(super) fn domain_state(state: TaskState) -> DomainState {
@@ -94,9 +95,19 @@ pub(crate) fn shown(seen: &Seen) -> Task {
         due_at: task.due_at.map(|at| at.to_string()),
         depends_on: seen.prerequisites.iter().map(|(id, _)| id.raw()).collect(),
         blocked_by: blocked_by.collect(),
+        skipped_dependencies: seen.skip.as_ref().map(skipped),
         needs_attention: task.needs_attention,
         resubmitted_from: task.resubmitted_from.map(Id::raw),
         version: task.version,
+    }
+}
+
+fn skipped(skip: &Skip) -> SkippedDependencies {
+    SkippedDependencies {
+        task_ids: skip.prerequisites.iter().map(|id| id.raw()).collect(),
+        approval_id: skip.approval_id.raw(),
+        signed_by: skip.signed_by.raw(),
+        signed_at: skip.signed_at.to_string(),
     }
 }
 

@@ -7,7 +7,7 @@ use domain::risk::RiskLevel;
 use domain::tasks::{Mode, RollbackStrategy, Task, TaskConfig, TaskState};
 use hub::tasks::{Dossier, Mine, Prospect};
 
-use super::People;
+use super::{People, title};
 use crate::pages::show::{Markup, clock, line, plural};
 
 /// What the reader may do.
@@ -35,6 +35,8 @@ pub(in crate::pages) struct Form {
     pub(in crate::pages) must_type: Option<String>,
     /// The same as a pattern for the browser.
     pub(in crate::pages) pattern: String,
+    /// What follows from rejecting.
+    pub(in crate::pages) after_no: &'static str,
     /// Whether the review itself is asked about, and not its skipping.
     pub(in crate::pages) is_review: bool,
     pub(in crate::pages) delegates: Vec<(String, String)>,
@@ -71,6 +73,7 @@ impl Decide {
             before: before(mine, now),
             pattern: must_type.as_deref().map(escaped).unwrap_or_default(),
             must_type,
+            after_no: after_no(mine),
             is_review: mine.approval.kind == ApprovalKind::Review,
             delegates: delegates(mine, people),
             from,
@@ -177,6 +180,9 @@ fn before(mine: &Mine, now: Timestamp) -> Option<Markup> {
 }
 
 fn as_words(dossier: &Dossier, mine: &Mine) -> Markup {
+    if mine.approval.is_about_skipping() {
+        return line("as the second admin, past what it waits for");
+    }
     if mine.approval.kind == ApprovalKind::Override {
         return line("as the second admin of an override");
     }
@@ -189,6 +195,16 @@ fn as_words(dossier: &Dossier, mine: &Mine) -> Markup {
     line(&format!("for {}", names.join(", ")))
 }
 
+fn after_no(mine: &Mine) -> &'static str {
+    match mine.approval.kind {
+        ApprovalKind::Review => "Counts as a no. The author can resubmit as a new task.",
+        ApprovalKind::Override if mine.approval.is_about_skipping() => {
+            "It stays approved, and waits for what it waits for."
+        }
+        ApprovalKind::Override => "The review goes on without the override.",
+    }
+}
+
 /// What happens next, as far as the hub knows.
 fn consequence(
     dossier: &Dossier,
@@ -196,6 +212,9 @@ fn consequence(
     (mine, prospect): (&Mine, &Prospect),
 ) -> Markup {
     let mut words = Markup::default();
+    if mine.approval.is_about_skipping() {
+        return skipping(dossier, config, mine);
+    }
     if prospect.resolution.is_none() {
         let missing: Vec<String> = prospect.missing.iter().map(|missing| format!("{missing}.")).collect();
         words.raw(format_args!("Others must sign too. {}", line(&missing.join(" "))));
@@ -212,9 +231,32 @@ fn consequence(
         1 => "An agent may apply it when the task it waits for is done".to_owned(),
         _ => format!("An agent may apply it when the {} it waits for are done", plural(waits, "task")),
     };
-    let attempts = config.map_or(1, TaskConfig::attempts);
-    let times = if attempts == 1 { "once".to_owned() } else { format!("in up to {attempts} attempts") };
-    words.raw(format_args!("{}, {times}.", line(&then)));
+    words.raw(format_args!("{}, {}.", line(&then), times(config)));
+    words
+}
+
+fn times(config: Option<&TaskConfig>) -> String {
+    match config.map_or(1, TaskConfig::attempts) {
+        1 => "once".to_owned(),
+        attempts => format!("in up to {attempts} attempts"),
+    }
+}
+
+/// What is signed where an approved task shall not wait for others: which they are, and where they stand.
+fn skipping(dossier: &Dossier, config: Option<&TaskConfig>, mine: &Mine) -> Markup {
+    let mut words = Markup::default();
+    let skips = &mine.approval.routing.skips;
+    words.raw(format_args!(
+        "<b>Yours is the second signature: it does not wait for {} any more.</b> ",
+        plural(skips.len(), "task")
+    ));
+    for open in dossier.waits_for.iter().filter(|open| skips.contains(&open.id)) {
+        words.raw(format_args!("Not done: {} ({}). ", title(&open.config), open.state.as_str()));
+    }
+    words.raw(format_args!(
+        "It goes to the head of the queue, and an agent may apply it as soon as what it touches is free, {}.",
+        times(config)
+    ));
     words
 }
 

@@ -129,6 +129,8 @@ fn in_words(action: &str) -> Option<&'static str> {
         "task:commented" => "commented",
         "task:preview_attached" => "attached a preview",
         "task:override_asked" => "asked to skip the review",
+        "task:skip_asked" => "asked to go past what it waits for",
+        "task:dependencies_skipped" => "signed that it need not wait for others",
         "task:put_first" => "put it at the head of the queue",
         "task:applying" => "began to apply it",
         "task:completed" => "applied it",

@@ -4,7 +4,8 @@ use serde_json::json;
 use testkit::on_each_engine;
 
 use super::{Desk, desk, form, leads, member, small, with, without};
-use crate::support::{expect, id, send};
+use crate::reviews::person;
+use crate::support::{expect, get, id, send};
 
 #[tokio::test]
 async fn approving_from_the_inbox_signs_what_was_read() {
@@ -263,6 +264,39 @@ async fn other_sites_and_other_tenants_decide_nothing() {
         }
         assert_eq!(desk.state(&task).await, "REVIEWING");
         assert_eq!(desk.asked(&task).await["status"], "PENDING");
+    })
+    .await;
+}
+
+/// What the second admin signs past what a task waits for is said in words, with what is not done.
+#[tokio::test]
+async fn a_second_admin_reads_what_would_be_skipped() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let (ada, abe) = (person(&hub, "ada", &["admin"]).await, member(&hub, "abe", &["admin"]).await);
+        let first = desk.submitted(small("Make a backup")).await;
+        let body = json!({"config": small("Drop a table"), "depends_on": [first["id"]], "submit": true});
+        let second = hub.request("POST", "/api/v1/tasks").bearer_auth(&desk.author).json(&body);
+        let second = expect(second, 201).await.json();
+        let page = format!("/tasks/{}", id(&second));
+        let (to, fields) = desk.form(&page, "approve").await;
+        desk.post(&to, &fields).await;
+        assert_eq!(desk.state(&second).await, "APPROVED");
+        let why = json!({"reason": "the disk is full", "incident_ticket": "INC-7"});
+        let path = format!("/api/v1/tasks/{}/force-apply", id(&second));
+        expect(hub.request("POST", &path).bearer_auth(&ada).json(&why), 202).await;
+        let read = async || expect(abe.on(hub.request("GET", &page)), 200).await.text();
+        let text = read().await;
+        for words in
+            ["it does not wait for 1 task any more", "Make a backup", "REVIEWING", "It stays approved"]
+        {
+            assert!(text.contains(words), "no `{words}` in {text}");
+        }
+        let (to, fields) = form(&text, "approve").unwrap();
+        assert!(send(abe.on(hub.request("POST", &to)).form(&fields)).await.status.is_redirection());
+        let now = get(&hub, &ada, &format!("/api/v1/tasks/{}", id(&second))).await;
+        assert_eq!(now["skipped_dependencies"]["task_ids"], json!([first["id"]]));
+        assert!(read().await.contains("signed that it need not wait for others"), "the history says so");
     })
     .await;
 }

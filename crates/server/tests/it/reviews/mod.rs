@@ -11,6 +11,7 @@ mod overrides;
 mod passing;
 mod races;
 mod simulation;
+mod skips;
 mod validity;
 mod votes;
 

@@ -9,13 +9,13 @@ use crate::backdoor::Backdoor;
 use crate::support::{all_items, expect, id, refused, send};
 use crate::ways_to_yes::assert_every_yes_was_said;
 
-fn urgent(hub: &TestHub, key: &str, made: &Value, verb: &str) -> RequestBuilder {
+pub(super) fn urgent(hub: &TestHub, key: &str, made: &Value, verb: &str) -> RequestBuilder {
     let body = json!({"reason": "the only reviewer is away", "incident_ticket": "INC-7"});
     hub.request("POST", &format!("/api/v1/tasks/{}/{verb}", id(made))).bearer_auth(key).json(&body)
 }
 
 /// The request for a signature to whoever has this key.
-async fn signature(hub: &TestHub, key: &str, made: &Value) -> Option<Value> {
+pub(super) async fn signature(hub: &TestHub, key: &str, made: &Value) -> Option<Value> {
     let path = format!("/api/v1/approvals?reviewer=me&task_id={}", id(made));
     all_items(hub, key, &path).await.into_iter().find(|one| one["kind"] == "override")
 }
