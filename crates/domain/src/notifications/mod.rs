@@ -17,6 +17,7 @@ use crate::approvals::{Approval, ApprovalStatus};
 use crate::events::Event;
 use crate::json::FieldError;
 use crate::organizations::Organization;
+use crate::policies::Candidate;
 use crate::tasks::Task;
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
@@ -30,7 +31,7 @@ pub enum NotificationKind {
     ReviewRequested,
     /// You are asked to decide in somebody's place.
     StandingIn,
-    /// You are asked to sign that a review is skipped.
+    /// You are asked to sign that a review is skipped, or what an approved task waits for.
     OverrideRequested,
     /// What you were asked went to somebody else.
     RequestMoved,
@@ -228,6 +229,12 @@ impl Preferences {
         }
         Ok(Self { muted, version: self.version + 1, updated_at: now.after(self.updated_at), ..self.clone() })
     }
+}
+
+/// Whether somebody who is asked hears of it: whoever may not act here does not.
+#[must_use]
+pub fn hears(candidate: &Candidate) -> bool {
+    candidate.status == AccountStatus::Active && candidate.level.is_some()
 }
 
 /// Whether any of these requests tells somebody: one that waits, and not for whoever made it.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use domain::accounts::Account;
 use domain::approvals::{Approval, ApprovalKind, ApprovalStatus};
 use domain::delegations::{Book, Chain, Link, Route, may_stand_in};
+use domain::notifications::hears;
 use domain::organizations::Organization;
 use domain::reviews::{Case, Moved, Request, Seat};
 use domain::tasks::TaskState;
@@ -18,6 +19,7 @@ use super::{ask, candidate};
 use crate::act::{ByItself, Deed};
 use crate::approvals::{announce as tell, subject};
 use crate::delegations::{book, stand_ins};
+use crate::tasks::announce;
 use crate::{Hub, HubError, audit};
 
 /// Requests looked at in one go.
@@ -242,10 +244,27 @@ async fn write(
         (ApprovalStatus::Delegated, Cause::Left { .. }) => "approval:reassigned",
         (ApprovalStatus::Delegated, _) => "approval:delegated",
         // Whoever is asked again was told so when it was written.
-        _ => return note(tx, act, "approval:returned", (&origin.approval, after)).await,
+        _ => {
+            note(tx, act, "approval:returned", (&origin.approval, after)).await?;
+            return tell_of_silence(tx, act, case, after).await;
+        }
     };
     note(tx, act, action, (&origin.approval, after)).await?;
     tell(tx, act, action, after).await
+}
+
+/// A request that came back to somebody who cannot act waits for nobody, and that is told.
+async fn tell_of_silence(
+    tx: &mut Tx,
+    act: &ByItself,
+    case: &Case,
+    returned: &Approval,
+) -> Result<(), HubError> {
+    let reviewer = candidate(tx, act.org(), returned.reviewer_id).await?;
+    match reviewer.is_some_and(|reviewer| hears(&reviewer)) {
+        true => Ok(()),
+        false => announce(tx, act, "approval:nobody_told", &case.task).await,
+    }
 }
 
 /// Writes requests that moved, asks whoever is new, and tells those who are no longer asked.

@@ -183,6 +183,34 @@ async fn a_review_that_asks_nobody_is_told_to_admins_and_a_refusal_of_time_to_th
     .await;
 }
 
+/// A request that comes back to somebody who is suspended waits for nobody: that is an event, and the admins are told.
+#[tokio::test]
+async fn a_request_that_comes_back_to_nobody_is_told_to_admins() {
+    on_each_engine(async |hub| {
+        let ann = somebody(&hub, "ann", &["author"]).await;
+        let adm = somebody(&hub, "adm", &["admin"]).await;
+        let [alice, bob] =
+            [somebody(&hub, "alice", &["reviewer"]).await, somebody(&hub, "bob", &["reviewer"]).await];
+        let carol = somebody(&hub, "carol", &["reviewer"]).await;
+        asks(&hub, &[&alice, &bob], json!({"timeout_seconds": 604_800})).await;
+        let until = hub.hub.clock.now().plus(HOUR).to_string();
+        for owner in [&alice, &bob] {
+            owner.delegates(&hub, &carol, json!({"expires_at": until})).await;
+        }
+        let task = proposes(&hub, &ann, "a", "low").await;
+        carol.waits(&hub, &task, "PENDING").await;
+        let path = format!("/api/v1/accounts/{}", alice.id.as_str().unwrap());
+        expect(hub.admin("PATCH", &path).json(&json!({"status": "suspended"})), 200).await;
+        hub.clock.advance(HOUR * 2);
+        bob.waits(&hub, &task, "PENDING").await;
+        // Bob heard that his came back; of Alice's only the admins hear.
+        told(&hub, "approval:nobody_told", &task, 1).await;
+        assert_told(&hub, &task, &[(&adm, &["nobody_told"]), (&ann, &[])]).await;
+        assert_matches_the_log(&hub).await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_one_was_told_is_received_once_and_read_once() {
     on_each_engine(async |hub| {
