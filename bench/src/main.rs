@@ -3,8 +3,9 @@
 //! * [`calibration`] says what the machine gives, first and last: a figure means nothing without it.
 //! * [`records_sqlite`], [`records_postgres`], [`me`], [`start`] and [`authentication`] are the measurements, one file
 //!   each; [`crowd`] is those of a hub with very many accounts and keys, [`review`] those of tasks on their way to a Grant,
-//!   [`apply`] those of what agents do with it, [`locks`] those of locks, against services that have them too, [`grants`]
-//!   those of standalone grants, [`dashboard`] those of pages and of live feeds.
+//!   [`people`] those of delegations, batches and waiting, [`apply`] those of what agents do with a Grant, [`locks`]
+//!   those of locks, against services that have them too, [`grants`] those of standalone grants, [`dashboard`] those of
+//!   pages and of live feeds.
 //! * [`decisions`] is the unit of work that the two engines are measured with, through `records` and by hand.
 //! * [`closed_loop`] drives any of them, [`turns`] lets servers take turns, [`http`] is the load generator's client,
 //!   [`echo`] the server that `me` is compared with, [`programs`] starts the servers, [`homes`] are where they keep
@@ -35,6 +36,7 @@ mod http;
 mod locks;
 mod machine;
 mod me;
+mod people;
 mod programs;
 mod records_postgres;
 mod records_sqlite;
@@ -99,6 +101,7 @@ enum Name {
     Locks,
     Grants,
     Dashboard,
+    People,
 }
 
 /// What every measurement is given.
@@ -174,6 +177,7 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::Locks => locks::measure(bench),
         Name::Grants => grants::measure(bench),
         Name::Dashboard => dashboard::measure(bench),
+        Name::People => people::measure(bench),
     }
     .with_context(|| format!("measuring {named}"))
 }

@@ -1,11 +1,10 @@
 //! Tasks on their way to a Grant: how many, how fast, and what very many of them do to that.
 //!
 //! [`team`] lets people in, [`cycle`] takes a task from draft to Grant, [`mod@fill`] makes many out of one, [`votes`] looks
-//! at single answers, [`idle`] at what waiting costs.
+//! at single answers.
 
 pub(crate) mod cycle;
 pub(crate) mod fill;
-mod idle;
 pub(crate) mod team;
 mod votes;
 
@@ -33,7 +32,7 @@ const GROWTH_MAX: f64 = 1.3;
 /// Finished tasks of the hub that has seen few.
 const FEW: u64 = 1_000;
 /// Requests that wait for each of the two reviewers.
-const OPEN: u64 = 100_000;
+pub(crate) const OPEN: u64 = 100_000;
 
 pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let homes = Homes::on(Engine::Sqlite, bench);
@@ -45,7 +44,6 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let (queue, team) = staffed(bench, &homes, open, Kind::Open)?;
     table.extend(queued(bench, &queue, &team, open)?);
     drop(queue);
-    table.extend(idle::measure(bench, &homes, open)?);
     let (fresh, team) = staffed(bench, &homes, FEW, Kind::Finished)?;
     table.extend(votes::measure(bench, &fresh, &team)?);
     Ok(table)

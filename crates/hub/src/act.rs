@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::caller::{lacks, plain_entry};
+use crate::faults::reached;
 use crate::identity::authenticate::{confirm, reread};
 use crate::identity::bootstrap::system_account;
 use crate::identity::credential::Credential;
@@ -231,6 +232,7 @@ pub(crate) async fn announce_all(
     for event in events {
         records::events::append(tx, event).await?;
     }
+    reached("tell:appended");
     notifications::tell(tx, deed, events).await
 }
 

@@ -4,7 +4,7 @@
 //! [`POINTS`], a call of `reached`, and a case in `countersign/tests/it/faults`, which fails without all three.
 
 /// Every place, in the order in which an attempt or a review comes by.
-pub const POINTS: [&str; 44] = [
+pub const POINTS: [&str; 45] = [
     "claim:looked",
     "claim:locked",
     "gate:read",
@@ -49,6 +49,7 @@ pub const POINTS: [&str; 44] = [
     "escalate:announced",
     "escalate:finished",
     "escalate:done",
+    "tell:appended",
 ];
 
 /// The variable that names the place.

@@ -35,6 +35,7 @@ mod killed_webhooks;
 mod lock_histories;
 mod locks;
 mod logins;
+mod notifications;
 mod nouns;
 mod oidc;
 mod outage;

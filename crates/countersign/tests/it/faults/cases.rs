@@ -122,4 +122,6 @@ pub(super) const TIMES: &[Case] = &[
     case("escalate:announced", Timeout, OVERDUE, TIMED_OUT),
     case("escalate:finished", Timeout, OVERDUE, TIMED_OUT),
     case("escalate:done", Timeout, TIMED_OUT, TIMED_OUT),
+    case("tell:appended", Escalation, OVERDUE, ESCALATED),
+    case("tell:appended", Timeout, OVERDUE, TIMED_OUT),
 ];

@@ -36,6 +36,7 @@ async fn over(case: &Case, kind: Kind) {
     let mut process = home.start_until(case.point);
     assert_killed(&mut process, case).await;
     assert_eq!(found(&home, task).await, case.then, "{} ({})", case.point, case.scene.name());
+    assert_told_together(&home, case).await;
     home.forget_crash().await;
     // The work of whoever was killed is taken over when their lease is over; nobody waits for that here.
     home.sql("UPDATE jobs SET lease_until = NULL, owner = NULL").await;
@@ -43,7 +44,20 @@ async fn over(case: &Case, kind: Kind) {
     until("its end", async || found(&home, task).await == case.end).await;
     served.stop();
     assert_eq!(found(&home, task).await, case.end, "{} ({})", case.point, case.scene.name());
+    assert_told_together(&home, case).await;
     home.verified(&[]);
+}
+
+/// An event and what people were told by it are there together, or neither is.
+async fn assert_told_together(home: &Home, case: &Case) {
+    let orphans = "SELECT event_type FROM notifications WHERE event_id NOT IN (SELECT id FROM events)";
+    assert!(home.sql(orphans).await.is_empty(), "{}: told without an event", case.point);
+    // Each of these is addressed to one person who is here and did not do it.
+    let silent = "SELECT type FROM events WHERE type IN ('approval:requested', 'task:rejected') AND \
+                  id NOT IN (SELECT event_id FROM notifications)";
+    assert!(home.sql(silent).await.is_empty(), "{}: an event that told nobody", case.point);
+    let told = "SELECT event_type FROM notifications WHERE event_type = 'approval:requested'";
+    assert!(!home.sql(told).await.is_empty(), "{}: nobody was ever told anything", case.point);
 }
 
 /// A task that somebody is asked about, and perhaps somebody else after them.

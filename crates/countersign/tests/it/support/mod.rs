@@ -15,6 +15,8 @@ pub(crate) use terminal::Terminal;
 pub(crate) use writers::{AfterError, Key, Writers};
 
 use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use client::Client;
@@ -31,6 +33,20 @@ pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         assert!(Instant::now() < deadline, "waited {} s in vain: {what}", PATIENCE.as_secs());
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
+}
+
+/// Runs the commands of a page of docs/ as they stand there.
+pub(crate) fn assert_page_is_true(name: &str, curls_min: usize, given: &[(&str, &str)]) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    let text = std::fs::read_to_string(page).unwrap();
+    let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let script = format!("set -euo pipefail\n{}", blocks.collect::<String>());
+    assert!(script.matches("curl ").count() >= curls_min, "{script}");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script]).env("no_proxy", "*").envs(given.iter().copied());
+    let ran = command.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{out}\n{err}");
 }
 
 /// A number below `bound`, another one each time.

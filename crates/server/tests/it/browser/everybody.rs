@@ -43,6 +43,10 @@ async fn judge_all(look: Look) {
         judge(&browser, &axe, popover).await;
         browser.run("document.getElementById(arguments[0]).hidePopover();", &[json!(popover)]).await;
     }
+    let own = super::acts::draft(&office, "Add a table").await;
+    browser.go(&format!("/tasks/{}", crate::support::id(&own))).await;
+    browser.run("document.getElementById('task-menu').showPopover();", &[]).await;
+    judge(&browser, &axe, "the menu of a task").await;
     browser.close().await;
 }
 

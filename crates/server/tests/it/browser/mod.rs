@@ -3,6 +3,7 @@
 //! Each test opens browsers of its own (`testkit::browser`), and every complaint of their consoles fails it. They run on
 //! SQLite: what differs between the engines is below the pages, and tested there.
 
+mod acts;
 mod deciding;
 mod everybody;
 mod merging;

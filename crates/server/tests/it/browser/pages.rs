@@ -23,7 +23,9 @@ pub(super) async fn addresses(office: &Office) -> Vec<String> {
     let views = ["/?view=mine", "/?view=done", "/?view=told", "/?risk=MEDIUM&q=index", "/?q=nothing"]
         .map(str::to_owned);
     let open = [format!("/tasks/{}", id(&task)), format!("/?open={}", id(&request))];
-    looked_at.chain(views).chain(open).collect()
+    let own = super::acts::draft(office, "Add a column").await;
+    let own = ["", "/cancel"].map(|act| format!("/tasks/{}{act}", id(&own)));
+    looked_at.chain(views).chain(open).chain(own).collect()
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use testkit::TestHub;
 use crate::reviews::person;
 use crate::support::{Answer, Login, PASSWORD, expect, get, id, log_in, send};
 
+mod acts;
 mod batches;
 mod decisions;
 mod frame;

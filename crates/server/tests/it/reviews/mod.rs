@@ -7,7 +7,7 @@ use testkit::reqwest::RequestBuilder;
 use crate::support::{all_items, expect, get, id, mint};
 
 mod batches;
-mod overrides;
+pub(crate) mod overrides;
 mod passing;
 mod races;
 mod simulation;

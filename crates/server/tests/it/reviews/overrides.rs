@@ -21,7 +21,7 @@ pub(super) async fn signature(hub: &TestHub, key: &str, made: &Value) -> Option<
 }
 
 /// A policy that asks nobody who is here, so that no admin is asked for a review.
-async fn asks_nobody(hub: &TestHub) {
+pub(crate) async fn asks_nobody(hub: &TestHub) {
     let body = json!({"name": "away", "required_roles": ["nobody-has-it"], "min_approvers": 1});
     expect(hub.admin("POST", "/api/v1/policies").json(&body), 201).await;
 }

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::fill::Kind;
-use super::staffed;
 use crate::figures::{Bar, Figure, Row, grouped};
 use crate::homes::Homes;
 use crate::machine::cpu_micros;
 use crate::programs::Program;
+use crate::review::fill::Kind;
+use crate::review::staffed;
 use crate::{Bench, ROUNDS, progress};
 
 /// Of one core, in percent: all that looking for what is due costs.
