@@ -249,7 +249,9 @@ fn shown(shell: &Shell, dossier: &Dossier, offer: Offer, (typed, wrong): (ActFor
     let task = &dossier.seen.task;
     let closed = dossier.may(&shell.caller, offer).err().map(Problem::from);
     let closed_status = closed.as_ref().and_then(|problem| StatusCode::from_u16(problem.body.status).ok());
-    let status = wrong.status.or(closed_status).unwrap_or(StatusCode::OK);
+    // Whoever only looks is in nobody's way: a page that is open learns like this that its task moved on.
+    let looked_at = closed_status.filter(|status| *status != StatusCode::CONFLICT).unwrap_or(StatusCode::OK);
+    let status = wrong.status.unwrap_or(looked_at);
     let is_first_look = wrong.status.is_none();
     let waits = offer == Offer::Resubmit && dossier.blocks > 0;
     let mut typed = typed;

@@ -57,6 +57,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("clocks", "of an open review: where it stood in time; what came of that is in its escalations"),
     ("next_look_at", "made of clocks"),
     ("risk_score", "said within the risk"),
+    ("about_skipping", "of a request: whether its routing says what is skipped"),
     ("metadata", "of a part: nothing is ever written into it"),
     ("output_id", "what was there is in the line"),
     ("output_tail", "the end of what is in the line"),

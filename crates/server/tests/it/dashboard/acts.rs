@@ -43,7 +43,10 @@ impl Office<'_> {
     }
 
     async fn draft(&self, description: &str) -> Value {
-        let body = json!({"config": small(description)});
+        // What fails has failed: nobody is asked to undo it first.
+        let mut config = small(description);
+        config["rollback_strategy"] = json!("none");
+        let body = json!({"config": config});
         expect(self.ann.on(self.hub.request("POST", "/api/v1/tasks")).json(&body), 201).await.json()
     }
 
@@ -195,6 +198,8 @@ async fn a_draft_says_whom_it_asks_before_it_is_submitted() {
         assert_eq!(leads(&office.post(&office.ann, &task, "submit", &[]).await), path);
         assert_eq!(office.task(&task).await["state"], "REVIEWING");
         office.row(&task, "task:submitted").await;
+        let late = office.page(&office.ann, &format!("{path}/resubmit")).await;
+        assert!(late.contains("This cannot be done now") && form(&late, "resubmit").is_none(), "{late}");
         let again = office.post(&office.ann, &task, "submit", &[]).await;
         assert_eq!(again.status.as_u16(), 409);
         let text = again.text();
