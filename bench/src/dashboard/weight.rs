@@ -20,7 +20,7 @@ pub(super) async fn measure(hub: Target, login: &Bearer) -> Result<Vec<Row>> {
     progress("  what the first page weighs");
     let plain = fetched(hub, &Request::get("/", &closing(login))).await?;
     let assets = referred(&String::from_utf8_lossy(&plain));
-    anyhow::ensure!(assets.iter().any(|path| path.ends_with(".css")), "no stylesheet among {assets:?}");
+    anyhow::ensure!(assets.iter().any(|path| path.contains(".css")), "no stylesheet among {assets:?}");
     let as_browser = closing(&format!("{login}{COMPRESSED}"));
     let page = fetched(hub, &Request::get("/", &as_browser)).await?.len();
     let mut all = page;
