@@ -41,7 +41,7 @@ async fn told(hub: Target, team: &Team) -> Result<Vec<Row>> {
     progress(&format!("  {} sockets that are told", grouped(FOLLOWERS as f64, 0)));
     let (heard, mut hearing) = unbounded_channel();
     let mut readers = JoinSet::new();
-    for socket in opened(hub, &team.reviewers[1], FOLLOWERS).await? {
+    for socket in opened(hub, team, FOLLOWERS).await? {
         readers.spawn(read(socket, heard.clone()));
     }
     let mut author = Connection::open(hub.address).await?;
@@ -115,7 +115,7 @@ async fn idle(hub: Target, team: &Team) -> Result<Vec<Row>> {
     let many = grouped(IDLE as f64, 0);
     progress(&format!("  {many} sockets that hear nothing"));
     let before = resident_mb(hub.pid)?;
-    let sockets = opened(hub, &team.reviewers[1], IDLE).await?;
+    let sockets = opened(hub, team, IDLE).await?;
     tokio::time::sleep(SETTLED_AFTER).await;
     let after = resident_mb(hub.pid)?;
     drop(sockets);
@@ -130,11 +130,13 @@ async fn idle(hub: Target, team: &Team) -> Result<Vec<Row>> {
     ])
 }
 
-async fn opened(hub: Target, who: &Bearer, count: usize) -> Result<Vec<TcpStream>> {
+/// Opens so many, for all people in turn: one account may only have so many.
+async fn opened(hub: Target, team: &Team, count: usize) -> Result<Vec<TcpStream>> {
+    let mut people = team.authors.iter().chain(&team.reviewers).cycle();
     let mut sockets = Vec::with_capacity(count);
     while sockets.len() < count {
         let mut opening = JoinSet::new();
-        for _ in 0..OPENED_AT_ONCE.min(count - sockets.len()) {
+        for who in people.by_ref().take(OPENED_AT_ONCE.min(count - sockets.len())) {
             opening.spawn(open(hub, who.clone()));
         }
         while let Some(socket) = opening.join_next().await {

@@ -57,12 +57,15 @@ fn delegated(bench: &Bench, homes: &Homes<'_>, (steps, all): (usize, u64)) -> Re
     let hub = Program::at(&home, bench)?;
     let admin = bearer(&home.admin_key()?);
     let task = touching("prod-db-01", "exclusive").to_string();
-    let ask = Request::post_as("/api/v1/tasks/simulate", &admin, &task);
-    bench.runtime.block_on(async {
+    let ask = bench.runtime.block_on(async {
         let mut connection = Connection::open(hub.target.address).await?;
+        // Who gave somebody a role is not reviewed by them, so it is not the admin who proposes.
+        let (_, author) = joined(&mut connection, &admin, ("author", "author")).await?;
+        let ask = Request::post_as("/api/v1/tasks/simulate", &author, &task);
         let mut people = Vec::new();
         for number in 0..=steps {
-            people.push(joined(&mut connection, &admin, number).await?);
+            let name = format!("reviewer{number}");
+            people.push(joined(&mut connection, &admin, (&name, "reviewer")).await?);
         }
         for pair in people.windows(2) {
             let said = json!({"delegate_to": pair[1].0, "cascade": true});
@@ -75,21 +78,25 @@ fn delegated(bench: &Bench, homes: &Homes<'_>, (steps, all): (usize, u64)) -> Re
             simulated["reviewers"].as_array().into_iter().flatten().map(|one| &one["reviewer_id"]).collect();
         let last = &people[steps].0;
         ensure!(names.iter().any(|name| *name == last), "{last} does not decide: {simulated}");
-        anyhow::Ok(())
+        anyhow::Ok(ask)
     })?;
     drop(hub);
     fill(&home, all.saturating_sub(steps as u64))?;
     Ok((home, ask))
 }
 
-/// A reviewer with a key: their id, and what they show.
-async fn joined(connection: &mut Connection, admin: &Bearer, number: usize) -> Result<(String, Bearer)> {
-    let name = format!("reviewer{number}");
-    let body = json!({"email": format!("{name}@example.org"), "display_name": name, "roles": ["reviewer"]});
+/// Somebody with a key that nobody else made: their id, and what they show.
+async fn joined(
+    connection: &mut Connection,
+    admin: &Bearer,
+    (name, role): (&str, &str),
+) -> Result<(String, Bearer)> {
+    let body = json!({"email": format!("{name}@example.org"), "display_name": name, "roles": [role]});
     let id = text(&post(connection, "/api/v1/accounts", admin, &body).await?, "id")?;
-    let key = json!({"name": "first", "account_id": id});
-    let key = post(connection, "/api/v1/api-keys", admin, &key).await?;
-    Ok((id, bearer(&text(&key, "key")?)))
+    let first = json!({"name": "first", "account_id": id});
+    let first = bearer(&text(&post(connection, "/api/v1/api-keys", admin, &first).await?, "key")?);
+    let own = post(connection, "/api/v1/api-keys", &first, &json!({"name": "own"})).await?;
+    Ok((id, bearer(&text(&own, "key")?)))
 }
 
 async fn post(connection: &mut Connection, path: &str, who: &Bearer, body: &Value) -> Result<Value> {
