@@ -25,7 +25,7 @@ use crate::review::team::Bearer;
 /// Tasks of which each waits for both reviewers.
 const OPEN: u64 = 100_000;
 /// How many connections the hub takes: those who listen may not take all of them.
-const CONNECTIONS_MAX: &str = "16000";
+const CONNECTIONS_MAX: &str = "21000";
 const PASSWORD: &str = "a password of the bench";
 const SET_COOKIE: &str = "\r\nset-cookie: ";
 
