@@ -10,9 +10,8 @@ use crate::organizations::MembershipLevel;
 use crate::policies::backtest::{Outcome, Past, Present, Report, TOLD_MAX};
 use crate::policies::hours::{LocalDay, LocalTime};
 use crate::resource_catalogue::ResourceCatalogue;
-use crate::risk::{Risk, RiskLevel};
-use crate::sample::alone;
-use crate::tasks::{Action, DeclaredRisk, Provenance, RollbackStrategy, TaskConfig};
+use crate::sample::{self, alone};
+use crate::tasks::{DeclaredRisk, Provenance, RollbackStrategy, TaskConfig};
 
 fn person(number: u128, role: &str) -> Candidate {
     Candidate {
@@ -50,32 +49,17 @@ fn present() -> Present {
 fn past(number: u128) -> Past {
     let config = TaskConfig {
         task_type: "infrastructure".into(),
-        version: "1".into(),
         description: format!("task {number}"),
-        action: Action::External,
-        parameters: serde_json::Map::new(),
         resources: vec![resource("database", "prod-1")],
-        rollback_strategy: RollbackStrategy::None,
-        timeout_seconds: 60,
-        priority: 50,
         declared_risk: DeclaredRisk::Low,
-        max_retries: 0,
-        idempotent: false,
-        requires_labels: std::collections::BTreeMap::new(),
+        ..sample::task_config(RollbackStrategy::None, false)
     };
     Past {
         id: Id::new(Uuid::from_u128(number)),
         author_id: account(1),
         config,
         value: json!({"type": "infrastructure", "priority": 50}),
-        risk: Risk {
-            score: 40,
-            level: RiskLevel::Medium,
-            factors: Vec::new(),
-            auto_approvable: false,
-            assessed_at: at(1),
-            assessed_by: "sample".into(),
-        },
+        risk: sample::task(account(1)).risk,
         previewed_by_hub: true,
         provenance: Provenance::default().with(&alone(account(1))),
         submitted_at: at(0),

@@ -1,6 +1,6 @@
 //! What each act does to a task, in words, before anybody does it.
 
-use domain::approvals::{ApprovalKind, ApprovalStatus};
+use domain::approvals::{Approval, ApprovalKind, ApprovalStatus};
 use domain::tasks::TaskState;
 use hub::tasks::{Dossier, Offer};
 
@@ -31,7 +31,7 @@ pub(super) fn words(offer: Offer, dossier: &Dossier) -> Words {
         Offer::Resubmit => resubmit(),
         Offer::Withdraw => withdraw(dossier),
         Offer::Override => ask_override(),
-        Offer::ForceApply => force_apply(dossier.seen.task.state),
+        Offer::ForceApply => force_apply(dossier),
     }
 }
 
@@ -141,9 +141,13 @@ fn ask_override() -> Words {
     }
 }
 
-fn force_apply(state: TaskState) -> Words {
+fn force_apply(dossier: &Dossier) -> Words {
+    let task = &dossier.seen.task;
+    if task.state != TaskState::Reviewing && task.is_blocked() {
+        return force_past(dossier.seen.blocked_by().len());
+    }
     let never = "Locks, running attempts and prerequisites are never skipped.".to_owned();
-    if state == TaskState::Reviewing {
+    if task.state == TaskState::Reviewing {
         let then = "Once signed, it also goes to the head of the queue.".to_owned();
         return Words {
             heading: "Override the review and apply first",
@@ -167,15 +171,44 @@ fn force_apply(state: TaskState) -> Words {
     }
 }
 
+/// Of an approved task that waits for so many others.
+fn force_past(waits_for: usize) -> Words {
+    let waits = match waits_for {
+        1 => "It waits for 1 task that is not completed.".to_owned(),
+        more => format!("It waits for {more} tasks that are not completed."),
+    };
+    Words {
+        heading: "Apply without waiting",
+        icon: "flag",
+        effects: vec![
+            format!(
+                "{waits} Every other admin who had no hand in this task is asked whether it need not; you cannot sign \
+                 that yourself."
+            ),
+            "Once one of them signs, it goes to the head of the queue.".to_owned(),
+            "Locks and running attempts are never skipped.".to_owned(),
+        ],
+        stays: "Until they sign nothing changes: it goes on waiting.",
+        way_out: "Let it wait",
+        ..ask_override()
+    }
+}
+
 /// What is asked of other admins now, in words.
 pub(super) fn override_asked(dossier: &Dossier) -> Option<String> {
-    let is_open = |seat: &&domain::reviews::Seat| {
-        seat.approval.kind == ApprovalKind::Override && seat.approval.status == ApprovalStatus::Pending
+    let requests = dossier.seats.iter().map(|seat| &seat.approval);
+    let open: Vec<&Approval> = requests
+        .filter(|request| request.kind == ApprovalKind::Override && request.status == ApprovalStatus::Pending)
+        .collect();
+    let first = open.first()?;
+    let who = match open.len() {
+        1 => "1 admin is asked".to_owned(),
+        more => format!("{more} admins are asked"),
     };
-    let asked = dossier.seats.iter().filter(is_open).count();
-    (asked > 0).then(|| {
-        let who =
-            if asked == 1 { "1 admin is asked".to_owned() } else { format!("{asked} admins are asked") };
-        format!("{who} to override this review. Until one of them signs nothing changes.")
+    Some(match first.is_about_skipping() {
+        true => format!(
+            "{who} whether it need not wait for what is not completed. Until one of them signs it goes on waiting."
+        ),
+        false => format!("{who} to override this review. Until one of them signs nothing changes."),
     })
 }

@@ -306,6 +306,35 @@ async fn an_override_asks_a_second_admin_and_says_so() {
 }
 
 #[tokio::test]
+async fn past_what_it_waits_for_a_second_admin_is_asked_and_the_page_says_so() {
+    on_each_engine(async |hub| {
+        let office = office(&hub).await;
+        let ada = office.who("ada").clone();
+        let first = office.draft("First").await;
+        let mut config = small("Second");
+        config["rollback_strategy"] = json!("none");
+        let body = json!({"config": config, "depends_on": [id(&first)], "submit": true});
+        let second =
+            expect(office.ann.on(hub.request("POST", "/api/v1/tasks")).json(&body), 201).await.json();
+        let request = asked(&hub, &office.bob.token, &second).await;
+        expect(answered(&hub, &office.bob.token, &request, "approve"), 200).await;
+        let path = format!("/tasks/{}", id(&second));
+        let page = office.page(&ada, &format!("{path}/force-apply")).await;
+        for words in ["It waits for 1 task that is not completed.", "is asked whether it need not"] {
+            assert!(page.contains(words), "{page}");
+        }
+        assert!(!page.contains("nobody else is asked"), "{page}");
+        leads(&office.post(&ada, &second, "force-apply", fields("force-apply")).await);
+        assert_eq!(office.row(&second, "task:skip_asked").await["ticket_ref"], "INC-7");
+        assert_eq!(office.task(&second).await["status"], "blocked", "asking alone changes nothing");
+        let page = office.page(&ada, &path).await;
+        assert!(page.contains("asked whether it need not wait"), "{page}");
+        assert!(!page.contains("to override this review"), "{page}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn each_act_does_what_its_page_says() {
     on_each_engine(async |hub| {
         let office = office(&hub).await;
