@@ -1,5 +1,6 @@
 //! A whole hub in the test's process, over HTTP on a free loopback port, on either engine.
 
+mod templates;
 mod twins;
 
 use std::net::SocketAddr;
@@ -36,7 +37,6 @@ use tokio::net::TcpListener;
 use crate::clock::TestClock;
 use crate::directory;
 use crate::oidc::OidcProvider;
-use crate::postgres::Postgres;
 use crate::watch::{self, Data};
 
 const SCHEMA: &str = "countersign";
@@ -132,7 +132,7 @@ impl TestHub {
         let data = Data::make();
         let database_url = match setup.engine {
             Engine::Sqlite => None,
-            Engine::Postgres => Some(Postgres::shared().fresh_database()),
+            Engine::Postgres => Some(templates::postgres_database().await),
         };
         watch::listen();
         if let Some(provider) = &setup.provider {
@@ -309,7 +309,7 @@ pub async fn open_records(engine: Engine, data: &Path, clock: &dyn Clock) -> Db 
     watch::listen();
     match engine {
         Engine::Sqlite => migrated(None, data, clock).await,
-        Engine::Postgres => migrated(Some(&Postgres::shared().fresh_database()), data, clock).await,
+        Engine::Postgres => migrated(Some(&templates::postgres_database().await), data, clock).await,
     }
 }
 
@@ -317,6 +317,7 @@ async fn migrated(database_url: Option<&str>, data: &Path, clock: &dyn Clock) ->
     match database_url {
         None => {
             let path = data.join("countersign.db");
+            templates::provide_sqlite_file(&path);
             migrate::run_sqlite(&path, clock.now()).expect("migrations");
             Db::open_sqlite(&path).expect("the database")
         }

@@ -124,11 +124,34 @@ impl Postgres {
     /// If the server does not make it.
     #[must_use]
     pub fn fresh_database(&self) -> String {
+        // Nobody can be connected to template0, so making databases side by side never waits for a visitor.
+        self.copy_of("template0")
+    }
+
+    /// Makes a copy of a database that [`Postgres::seal`] was called on, and returns its URL.
+    ///
+    /// # Panics
+    /// If the server does not make it.
+    #[must_use]
+    pub fn copy_of(&self, template: &str) -> String {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", MADE.fetch_add(1, Ordering::Relaxed));
-        // Nobody can be connected to template0, so making databases side by side never waits for a visitor.
-        self.query(&format!("CREATE DATABASE {name} TEMPLATE template0"));
+        self.query(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
         self.url_of(&name)
+    }
+
+    /// Lets nobody connect to the database at the URL any more, so that it can be copied; its name.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    #[must_use]
+    pub fn seal(&self, url: &str) -> String {
+        let name = url.rsplit_once('/').map_or(url, |(_, name)| name);
+        self.query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+        self.query(&format!(
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '{name}'"
+        ));
+        name.to_owned()
     }
 
     /// Runs SQL in the database `postgres` as its superuser and returns the rows: one a line, columns
