@@ -104,21 +104,30 @@ statement!(
                           then "ORDER BY created_at DESC, id DESC LIMIT ?"
 );
 // Everything that can be reached from these people, and one look where nobody delegates anything. What of it holds is
-// decided elsewhere. SQLite must be told to begin with the people and not with the organization.
+// decided elsewhere. Each delegation is found once, whole: one that names somebody leads on to that person's. SQLite must be
+// told to begin with the people and not with the organization.
 statement!(
     REACHED: DelegationRow =
-        lite "WITH RECURSIVE reached (owner_id) AS (SELECT value FROM json_each($1) WHERE EXISTS (SELECT 1 FROM \
-              delegations WHERE org_id = $2 AND active = true) UNION SELECT d.delegate_to FROM reached CROSS JOIN \
-              delegations d WHERE d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true) \
-              SELECT d.id, d.org_id, d.owner_id, d.delegate_to, d.kind, d.conditions, d.cascades, d.active, \
-              d.starts_at, d.expires_at, d.behind, d.version, d.created_at, d.updated_at FROM reached CROSS JOIN \
-              delegations d WHERE d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true",
-        pg "WITH RECURSIVE reached (owner_id) AS (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($1) WHERE \
-            EXISTS (SELECT 1 FROM delegations WHERE org_id = $2 AND active = true) UNION SELECT d.delegate_to FROM \
-            reached JOIN delegations d ON d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true) \
-            SELECT d.id, d.org_id, d.owner_id, d.delegate_to, d.kind, d.conditions, d.cascades, d.active, \
-            d.starts_at, d.expires_at, d.behind, d.version, d.created_at, d.updated_at FROM reached JOIN \
-            delegations d ON d.org_id = $2 AND d.owner_id = reached.owner_id AND d.active = true"
+        lite "WITH RECURSIVE reached (id, org_id, owner_id, delegate_to, kind, conditions, cascades, active, starts_at, \
+              expires_at, behind, version, created_at, updated_at) AS (SELECT d.id, d.org_id, d.owner_id, \
+              d.delegate_to, d.kind, d.conditions, d.cascades, d.active, d.starts_at, d.expires_at, d.behind, \
+              d.version, d.created_at, d.updated_at FROM json_each($1) AS asked CROSS JOIN delegations d WHERE \
+              EXISTS (SELECT 1 FROM delegations WHERE org_id = $2 AND active = true) AND d.org_id = $2 AND \
+              d.owner_id = asked.value AND d.active = true UNION SELECT d.id, d.org_id, d.owner_id, d.delegate_to, \
+              d.kind, d.conditions, d.cascades, d.active, d.starts_at, d.expires_at, d.behind, d.version, \
+              d.created_at, d.updated_at FROM reached CROSS JOIN delegations d WHERE d.org_id = $2 AND \
+              d.owner_id = reached.delegate_to AND d.active = true) SELECT id, org_id, owner_id, delegate_to, kind, \
+              conditions, cascades, active, starts_at, expires_at, behind, version, created_at, updated_at FROM reached",
+        pg "WITH RECURSIVE reached (id, org_id, owner_id, delegate_to, kind, conditions, cascades, active, starts_at, \
+            expires_at, behind, version, created_at, updated_at) AS (SELECT d.id, d.org_id, d.owner_id, \
+            d.delegate_to, d.kind, d.conditions, d.cascades, d.active, d.starts_at, d.expires_at, d.behind, \
+            d.version, d.created_at, d.updated_at FROM jsonb_array_elements_text($1) AS asked JOIN delegations d ON \
+            d.org_id = $2 AND d.owner_id = CAST(asked.value AS UUID) AND d.active = true WHERE EXISTS (SELECT 1 FROM \
+            delegations WHERE org_id = $2 AND active = true) UNION SELECT d.id, d.org_id, d.owner_id, d.delegate_to, \
+            d.kind, d.conditions, d.cascades, d.active, d.starts_at, d.expires_at, d.behind, d.version, \
+            d.created_at, d.updated_at FROM reached JOIN delegations d ON d.org_id = $2 AND \
+            d.owner_id = reached.delegate_to AND d.active = true) SELECT id, org_id, owner_id, delegate_to, kind, \
+            conditions, cascades, active, starts_at, expires_at, behind, version, created_at, updated_at FROM reached"
 );
 
 struct Count {

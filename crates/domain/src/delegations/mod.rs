@@ -88,6 +88,10 @@ impl Matter {
 #[error("these are not stored conditions of a delegation")]
 pub struct NotConditions;
 
+fn text(value: &Value) -> Result<String, NotConditions> {
+    value.as_str().map(ToOwned::to_owned).ok_or(NotConditions)
+}
+
 impl Conditions {
     /// As they are stored.
     #[must_use]
@@ -104,11 +108,21 @@ impl Conditions {
     /// # Errors
     /// Something else was stored.
     pub fn from_value(value: &Value) -> Result<Self, NotConditions> {
-        let member = |name: &str| value.get(name).cloned().ok_or(NotConditions);
-        let texts = |name: &str| {
-            serde_json::from_value::<Option<Vec<String>>>(member(name)?).map_err(|_| NotConditions)
+        // Read in place: a chain has many, and most say nothing.
+        let member = |name: &str| value.get(name).ok_or(NotConditions);
+        let texts = |name: &str| match member(name)? {
+            Value::Null => Ok(None),
+            list => {
+                list.as_array().ok_or(NotConditions)?.iter().map(text).collect::<Result<_, _>>().map(Some)
+            }
         };
-        let risk = serde_json::from_value(member("risk_above")?).map_err(|_| NotConditions)?;
+        let risk = match member("risk_above")? {
+            Value::Null => None,
+            number => {
+                let number = number.as_u64().and_then(|number| u32::try_from(number).ok());
+                Some(number.ok_or(NotConditions)?)
+            }
+        };
         Ok(Self {
             task_types: texts("task_types")?,
             resource_patterns: texts("resource_patterns")?,
