@@ -13,7 +13,7 @@ use crate::postgres::Postgres;
 use crate::row::FromRow;
 use crate::sqlite::{LiteTx, Readers, Writer};
 use crate::statement::{Built, Query};
-use crate::tx::{Conn, Wakes};
+use crate::tx::Wakes;
 use crate::value::Value;
 use crate::{Error, Result, Tx, Unit};
 
@@ -107,9 +107,9 @@ impl Db {
     /// Opens the SQLite file, which must have been migrated.
     pub fn open_sqlite(path: &Path) -> Result<Self> {
         let signals = Arc::new(Signals::new());
-        let tx = Tx::new(Conn::Lite(LiteTx::open_writer(path)?));
+        let conn = LiteTx::open_writer(path)?;
         let readers = Readers::open(path)?;
-        let writer = Writer::start(tx, Arc::clone(&signals))?;
+        let writer = Writer::start(conn, path, Arc::clone(&signals))?;
         Ok(Self { store: Arc::new(Store::Lite { writer, readers }), signals })
     }
 

@@ -1,5 +1,6 @@
 //! SQLite: one writer thread with group commit, a few readers.
 
+mod log;
 mod readers;
 mod writer;
 
@@ -34,6 +35,14 @@ impl LiteTx {
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_CREATE).map_err(failed)?;
         prepare(&conn, WRITER_CACHE_KIB)?;
         conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
+        Ok(Self { conn })
+    }
+
+    /// The connection that moves the log beside the writer.
+    fn open_mover(path: &Path) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags).map_err(failed)?;
+        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;").map_err(failed)?;
         Ok(Self { conn })
     }
 

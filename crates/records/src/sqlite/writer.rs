@@ -8,6 +8,7 @@
 //! that a unit changes, for a case that hardly comes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use super::LiteTx;
+use super::log::Keeper;
 use crate::db::Signals;
 use crate::error::UnitError;
 use crate::tx::{Conn, Wakes};
@@ -73,11 +76,13 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(tx: Tx, signals: Arc<Signals>) -> Result<Self> {
+    pub(crate) fn start(mut conn: LiteTx, path: &Path, signals: Arc<Signals>) -> Result<Self> {
         let (queue, jobs) = sync_channel(QUEUE_UNITS_MAX);
+        let log = Keeper::start(&mut conn, path)?;
+        let tx = Tx::new(Conn::Lite(conn));
         let thread = std::thread::Builder::new()
             .name("records-writer".into())
-            .spawn(move || Loop { tx, jobs, signals }.run())
+            .spawn(move || Loop { tx, log, jobs, signals }.run())
             .map_err(|error| Error::Refused(format!("cannot start the writer thread: {error}")))?;
         Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
     }
@@ -171,7 +176,9 @@ where
 }
 
 struct Loop {
+    // Dropped in this order: the log's own connection is the last one, and clears it away.
     tx: Tx,
+    log: Keeper,
     jobs: Receiver<Box<dyn Job>>,
     signals: Arc<Signals>,
 }
@@ -222,6 +229,9 @@ impl Loop {
         }
         for job in group.units {
             job.answer(fate.clone());
+        }
+        if let Conn::Lite(conn) = &self.tx.conn {
+            self.log.tend(conn);
         }
     }
 
@@ -296,7 +306,7 @@ impl Loop {
         self.lite().control(text).map_err(GroupFailed::from)
     }
 
-    fn lite(&self) -> &super::LiteTx {
+    fn lite(&self) -> &LiteTx {
         match &self.tx.conn {
             Conn::Lite(tx) => tx,
             Conn::Pg(_) => unreachable!("the writer thread is given a SQLite connection"),
