@@ -10,6 +10,7 @@ pub mod hints;
 pub mod limits;
 pub mod locks;
 pub mod redis_server;
+pub mod reservations;
 pub mod stamped;
 pub mod standalone_grants;
 pub mod tail;

@@ -51,6 +51,7 @@ use coordination::cache::{ExactCache, Moment};
 use coordination::crowds::Crowds;
 use coordination::hints::Hints;
 use coordination::limits::Limits;
+use coordination::reservations::Reservations;
 use coordination::stamped::StampedCache;
 use coordination::tail::Tail;
 use coordination::turns::Turns;
@@ -60,6 +61,7 @@ use domain::idempotency::Slot;
 use domain::organizations::Organization;
 use domain::policies::RuleSet;
 use domain::settings::Settings;
+use domain::tasks::Task;
 use domain::{Id, Timestamp};
 use records::Db;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -159,6 +161,8 @@ pub struct Coordination {
     pub(crate) news: Wakers<Id<Organization>>,
     /// The same, for agents: something may have become free to begin.
     pub(crate) work: Wakers<Id<Organization>>,
+    /// Tasks that an agent is about to begin. The gate decides; this spares the others the way there.
+    pub(crate) beginning: Reservations<Id<Task>>,
     /// Since when agents can be heard.
     pub(crate) listening_since: OnceLock<Timestamp>,
     /// Held where several processes could share the records without coordinating.
@@ -212,6 +216,7 @@ impl Hub {
             waiting: Crowds::new(WAITING_PER_ACCOUNT_MAX),
             news: Wakers::default(),
             work: Wakers::default(),
+            beginning: Reservations::default(),
             listening_since: OnceLock::new(),
             lease: OnceLock::new(),
             account_limits: Limits::new(config.rate_limit),

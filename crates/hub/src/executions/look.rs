@@ -12,6 +12,7 @@ use records::{Tx, agents, executions, resource_claims, tasks};
 
 use super::{NotBegun, not_admitted};
 use crate::agents::{admitted, require_active};
+use crate::identity::authenticate::still_may_in;
 use crate::tasks::{current_config, current_revision, known, waits_for};
 use crate::{Caller, Hub, HubError};
 
@@ -86,18 +87,52 @@ async fn if_admitted(tx: &mut Tx, agent: &Agent, task: &Task) -> Result<Option<T
     }
 }
 
-/// What an agent could begin, the best first; at most so many.
-pub(super) async fn at_queue(hub: &Hub, agent: &Agent, limit: usize) -> Result<Queue, HubError> {
-    let input = (agent.clone(), limit, hub.clock.now());
-    hub.records.read(input, |tx, (agent, limit, now)| Box::pin(queue(tx, agent, *limit, *now))).await
+/// Who looks for work.
+#[derive(Clone)]
+pub(super) struct Looking {
+    pub(super) caller: Caller,
+    pub(super) agent: Id<Account>,
+    /// Whether they waited, and have to be asked again who they are.
+    pub(super) has_waited: bool,
 }
 
-/// What there is, and when there may be more.
+/// What an agent could begin, the best first; at most so many. All of it is one read: everybody who waits looks whenever
+/// there may be work, and the most look in vain.
+pub(super) async fn at_queue(hub: &Hub, looking: &Looking, limit: usize) -> Result<Queue, HubError> {
+    let input = (looking.clone(), limit, hub.clone());
+    hub.records
+        .read(input, |tx, (looking, limit, hub)| {
+            Box::pin(async move {
+                let (caller, now) = (&looking.caller, hub.clock.now());
+                if looking.has_waited {
+                    still_may_in(tx, caller, Capability::ExecutionsWrite, now).await?;
+                }
+                let agent = agents::get(tx, caller.credential.organization.id, looking.agent).await?;
+                let agent = admitted(&caller.credential, agent, AgentAct::Work)?;
+                require_active(&agent)?;
+                if agent.draining {
+                    return Err(HubError::NotBegun(Box::new(NotBegun::Draining)));
+                }
+                let running = executions::running(tx, agent.org_id, &[agent.id]).await?;
+                match running.iter().map(|(_, count)| count).sum::<i64>() >= agent.max_tasks {
+                    true => Ok(Queue::default()),
+                    false => {
+                        queue(tx, &agent, (*limit, now), |task| hub.coordination.beginning.has(&task)).await
+                    }
+                }
+            })
+        })
+        .await
+}
+
+/// What there is, and when there may be more. Nothing of either for an agent that has its hands full.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) prospects: Vec<Prospect>,
     /// The earliest hour of a task that waits for it.
     pub(super) not_before: Option<Timestamp>,
+    /// The best task that somebody else is about to begin.
+    pub(super) reserved: Option<Id<Task>>,
 }
 
 /// Tasks read at once.
@@ -105,8 +140,13 @@ const PAGE: i64 = 50;
 /// Tasks looked at before those behind them have to wait for the next look.
 const LOOKED_AT_MAX: usize = 500;
 
-async fn queue(tx: &mut Tx, agent: &Agent, limit: usize, now: Timestamp) -> Result<Queue, HubError> {
-    let mut found = Queue { prospects: undoing(tx, agent).await?, not_before: None };
+async fn queue(
+    tx: &mut Tx,
+    agent: &Agent,
+    (limit, now): (usize, Timestamp),
+    is_reserved: impl Fn(Id<Task>) -> bool + Sync,
+) -> Result<Queue, HubError> {
+    let mut found = Queue { prospects: undoing(tx, agent).await?, ..Queue::default() };
     let mut busy = BTreeSet::new();
     let (mut after, mut looked_at) = (None, 0);
     while found.prospects.len() < limit && looked_at < LOOKED_AT_MAX {
@@ -115,6 +155,13 @@ async fn queue(tx: &mut Tx, agent: &Agent, limit: usize, now: Timestamp) -> Resu
         after = last.approved_at.map(|approved_at| (last.queue_rank, approved_at, last.id));
         looked_at += page.len();
         for task in &page {
+            if found.prospects.len() >= limit {
+                break;
+            }
+            if is_reserved(task.id) {
+                found.reserved.get_or_insert(task.id);
+                continue;
+            }
             if let Some(not_before) = task.not_before.filter(|not_before| *not_before > now) {
                 found.not_before = Some(found.not_before.map_or(not_before, |least| least.min(not_before)));
                 continue;

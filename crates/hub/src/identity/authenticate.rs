@@ -73,10 +73,20 @@ pub async fn confirm(
 /// Refuses a caller who has waited and may no longer see what came meanwhile. Gives what the caller is now.
 pub async fn still_may(hub: &Hub, caller: &Caller, capability: Capability) -> Result<Standing, HubError> {
     let input = (caller.clone(), capability, hub.clock.now());
-    let read = hub.records.read(input, |tx, (caller, capability, now)| {
-        Box::pin(current(tx, caller, *capability, Hold::Look, *now))
-    });
+    let read = hub
+        .records
+        .read(input, |tx, (caller, capability, now)| Box::pin(still_may_in(tx, caller, *capability, *now)));
     read.await
+}
+
+/// The same as a part of a read.
+pub(crate) async fn still_may_in(
+    tx: &mut Tx,
+    caller: &Caller,
+    capability: Capability,
+    now: Timestamp,
+) -> Result<Standing, HubError> {
+    current(tx, caller, capability, Hold::Look, now).await
 }
 
 async fn current(
