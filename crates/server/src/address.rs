@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
-use axum::http::HeaderMap;
+use axum::http::header::{FORWARDED, HeaderMap, HeaderName};
 use ipnet::IpNet;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The client's address, and whether it is this machine beyond doubt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,12 +20,12 @@ pub struct Client {
 #[must_use]
 pub fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Client {
     let peer = peer.to_canonical();
-    let forwarded = headers.contains_key("x-forwarded-for") || headers.contains_key("forwarded");
+    let forwarded = headers.contains_key(FORWARDED_FOR) || headers.contains_key(FORWARDED);
     let is_trusted = |ip: &IpAddr| trusted.iter().any(|net| net.contains(ip));
     let mut ip = peer;
     if is_trusted(&peer) {
         let hops: Vec<&str> = headers
-            .get_all("x-forwarded-for")
+            .get_all(FORWARDED_FOR)
             .iter()
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(','))

@@ -2,18 +2,12 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
 use axum::http::header::{COOKIE, HOST, HeaderName, ORIGIN};
-use axum::http::{HeaderMap, HeaderValue, Method, Response, Uri};
-use axum::middleware::Next;
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use domain::login_sessions::LOGIN_LASTS;
 use domain::oidc_flows::FLOW_LASTS;
-use wire::Code;
 
-use crate::problem::Problem;
-use crate::{App, Options};
+use crate::Options;
 
 /// A year.
 const THEME_LASTS: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -106,18 +100,9 @@ impl Cookie {
     }
 }
 
-/// Refuses what a page of another site has a browser send; whoever is no browser is not asked.
-pub(crate) async fn same_origin(State(app): State<App>, request: Request, next: Next) -> Response<Body> {
-    if is_own(request.method(), request.uri(), request.headers(), &app.options.public_url) {
-        return next.run(request).await;
-    }
-    let detail = "this was sent by a page of another site; open the hub itself and try there";
-    Problem::new(Code::Forbidden, detail).into_response()
-}
-
-/// Whether a request changes nothing, comes from a page of ours, or from no page at all. Browsers say where a page is
+/// Whether a request changes nothing, comes from a page of ours, or from no page at all; others are refused. Browsers say where a page is
 /// from in `Sec-Fetch-Site`, older ones in `Origin`; no page can change either.
-fn is_own(method: &Method, uri: &Uri, headers: &HeaderMap, public_url: &str) -> bool {
+pub(crate) fn is_own(method: &Method, uri: &Uri, headers: &HeaderMap, public_url: &str) -> bool {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return true;
     }

@@ -1,22 +1,33 @@
 //! What stands around every request: its id, its log line and metrics, problems rendered, headers set, time limited.
 
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use axum::Router;
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
-use axum::middleware::Next;
 use axum::response::IntoResponse;
 use domain::rendering::visible_json;
 use domain::secrets::SecretKind;
+use futures_util::FutureExt as _;
+use tower::Service;
 use wire::Code;
 
-use crate::problem::Problem;
-use crate::{App, pages, telemetry};
+use crate::problem::{Problem, of_panic};
+use crate::{App, browser, compression, pages, telemetry};
 
+const NO_SNIFFING: HeaderName = HeaderName::from_static("x-content-type-options");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+/// What every answer gets here, and what most have besides: reserved once, so that the table is made once.
+const HEADERS: usize = 12;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Requests that may wait have their own end; this one is for the rest.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(30);
@@ -31,15 +42,48 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      frame-ancestors 'none'",
 );
 
-/// The outermost layer of ours.
-pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response<Body> {
+/// An answer on its way.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+/// The routes and everything that stands around them. One service, and not a layer of `axum` for each thing it does:
+/// every layer copies all that is inside of it with every request, and puts a box around it.
+#[derive(Clone)]
+pub(crate) struct Framed {
+    app: App,
+    routes: Router,
+}
+
+impl Framed {
+    pub(crate) fn new(app: App, routes: Router) -> Self {
+        Self { app, routes }
+    }
+}
+
+impl Service<Request> for Framed {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        // The routes are always ready.
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Answering {
+        let Self { app, routes } = self.clone();
+        Box::pin(async move { Ok(around(&app, routes, request).await) })
+    }
+}
+
+async fn around(app: &App, routes: Router, mut request: Request) -> Response<Body> {
     let started = Instant::now();
-    let id = request_id(&app, request.headers());
+    let id = request_id(app, request.headers());
     let method = request.method().clone();
     let uri = request.uri().clone();
+    let may_be_compressed = request.headers().contains_key(ACCEPT_ENCODING);
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let trace = trace_id(request.headers()).map(str::to_owned);
-    let mut response = next.run(request).await;
+    let mut response = limit_time(app, routes, request).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         match pages::owns(uri.path()) {
             true => {
@@ -50,6 +94,9 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
         }
     }
     finish_headers(response.headers_mut(), id.clone());
+    if !may_be_compressed {
+        compression::mark_varying(&mut response);
+    }
     let route = response.extensions().get::<Route>().map_or("(none)", |route| route.0.as_str());
     let seen = telemetry::Seen {
         method: &method,
@@ -65,30 +112,33 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
 
 /// The template of the route that answered, for log and metrics; a raw path could carry a secret.
 #[derive(Clone)]
-struct Route(MatchedPath);
+pub(crate) struct Route(pub(crate) MatchedPath);
 
-/// Marks the answer with its route's template.
-pub(crate) async fn mark_route(request: Request, next: Next) -> Response<Body> {
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = next.run(request).await;
-    if let Some(route) = route {
-        response.extensions_mut().insert(Route(route));
-    }
-    response
-}
-
-/// Ends a request that takes too long. What it had begun to write may still be committed.
-pub(crate) async fn limit_time(request: Request, next: Next) -> Response<Body> {
+/// Ends a request that takes too long, or that panics. What it had begun to write may still be committed.
+async fn limit_time(app: &App, routes: Router, request: Request) -> Response<Body> {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let limit = REQUEST_TIME_MAX.max(longest_wait(request.uri()) + WAIT_GRACE);
-    match tokio::time::timeout(limit, next.run(request)).await {
-        Ok(response) => response,
+    let answering = AssertUnwindSafe(inside(app, routes, request)).catch_unwind();
+    match tokio::time::timeout(limit, answering).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(panic)) => of_panic(panic),
         Err(_) if changes => {
             Problem::new(Code::OutcomeUnknown, "the change took too long; read before trying again")
                 .retry_after(1)
                 .into_response()
         }
         Err(_) => Problem::new(Code::Overloaded, "the answer took too long").retry_after(1).into_response(),
+    }
+}
+
+async fn inside(app: &App, mut routes: Router, request: Request) -> Response<Body> {
+    if !browser::is_own(request.method(), request.uri(), request.headers(), &app.options.public_url) {
+        let detail = "this was sent by a page of another site; open the hub itself and try there";
+        return Problem::new(Code::Forbidden, detail).into_response();
+    }
+    match routes.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
     }
 }
 
@@ -128,7 +178,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> HeaderValue {
 
 /// The trace id of a well-formed W3C `traceparent`.
 fn trace_id(headers: &HeaderMap) -> Option<&str> {
-    let text = headers.get("traceparent")?.to_str().ok()?;
+    let text = headers.get(TRACE_PARENT)?.to_str().ok()?;
     let mut parts = text.split('-');
     let (_version, trace) = (parts.next()?, parts.next()?);
     (trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(trace)
@@ -168,13 +218,11 @@ fn shortened(detail: &str) -> String {
 }
 
 fn finish_headers(headers: &mut HeaderMap, id: HeaderValue) {
+    headers.reserve(HEADERS.saturating_sub(headers.len()));
     headers.insert(REQUEST_ID, id);
-    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    headers.insert(NO_SNIFFING, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(
-        HeaderName::from_static("cross-origin-opener-policy"),
-        HeaderValue::from_static("same-origin"),
-    );
+    headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(POLICY);
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }

@@ -1,23 +1,30 @@
 //! What stands before every handler: who asks, how often, and whether they may.
 
+use std::convert::Infallible;
+use std::task::{Context, Poll};
+
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::header::{AUTHORIZATION, USER_AGENT};
-use axum::http::{HeaderMap, Response};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderName, Response};
 use axum::response::IntoResponse;
 use domain::limits::Decision;
 use domain::permissions::Capability;
 use hub::identity::authenticate::{Lookup, authenticate_by};
 use hub::{Caller, HubError, Origin};
+use tower::{Layer, Service};
 use wire::Code;
 
 use crate::address::{self, Client};
 use crate::browser::Cookie;
+use crate::frame::{Answering, Route};
 use crate::problem::Problem;
 use crate::{App, Peer};
 
 const USER_AGENT_CHARS_MAX: usize = 400;
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// What a route asks of its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,23 +52,69 @@ pub enum Needs {
 #[derive(Clone, Copy)]
 pub(crate) struct Trusted(pub(crate) bool);
 
-/// Authenticates, limits, checks; then lets the request in.
-pub(crate) async fn enter(
-    State((app, needs)): State<(App, Needs)>,
-    mut request: Request,
-    next: Next,
-) -> Response<Body> {
-    match admit(&app, needs, &mut request).await {
+/// What stands before the handlers of a route.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    pub(crate) app: App,
+    pub(crate) needs: Needs,
+}
+
+impl<S> Layer<S> for Guard {
+    type Service = Guarded<S>;
+
+    fn layer(&self, inner: S) -> Guarded<S> {
+        Guarded { guard: self.clone(), inner }
+    }
+}
+
+/// A handler behind its guard.
+#[derive(Clone)]
+pub(crate) struct Guarded<S> {
+    guard: Guard,
+    inner: S,
+}
+
+impl<S> Service<Request> for Guarded<S>
+where
+    S: Service<Request, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Answering {
+        // The one that has said that it is ready goes; its copy stays.
+        let copy = self.inner.clone();
+        let inner = std::mem::replace(&mut self.inner, copy);
+        Box::pin(enter(self.guard.clone(), inner, request))
+    }
+}
+
+/// Authenticates, limits, checks; then lets the request in. The answer is marked with its route's template.
+async fn enter<S>(guard: Guard, mut inner: S, mut request: Request) -> Result<Response<Body>, Infallible>
+where
+    S: Service<Request, Response = Response<Body>, Error = Infallible>,
+{
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = match admit(&guard.app, guard.needs, &mut request).await {
         Ok(limit) => {
-            let mut response = next.run(request).await;
+            let mut response = inner.call(request).await?;
             if let Some(limit) = limit {
-                let headers = limit_headers(&app, limit);
-                response.headers_mut().extend(headers);
+                note_limit(&guard.app, limit, response.headers_mut());
             }
             response
         }
         Err(problem) => problem.into_response(),
+    };
+    if let Some(route) = route {
+        response.extensions_mut().insert(Route(route));
     }
+    Ok(response)
 }
 
 async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<Decision>, Problem> {
@@ -205,10 +258,8 @@ fn rate_limited(limit: u32, refused: Decision) -> Problem {
         .with_header("ratelimit-reset", refused.reset_seconds)
 }
 
-fn limit_headers(app: &App, decision: Decision) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(3);
-    headers.insert("ratelimit-limit", app.hub.config.rate_limit.into());
-    headers.insert("ratelimit-remaining", decision.remaining.into());
-    headers.insert("ratelimit-reset", decision.reset_seconds.into());
-    headers
+fn note_limit(app: &App, decision: Decision, headers: &mut HeaderMap) {
+    headers.insert(LIMIT, app.hub.config.rate_limit.into());
+    headers.insert(REMAINING, decision.remaining.into());
+    headers.insert(RESET, decision.reset_seconds.into());
 }

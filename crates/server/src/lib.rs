@@ -11,6 +11,7 @@
 pub mod address;
 mod api;
 mod browser;
+mod compression;
 mod connection;
 mod extract;
 mod feeds;
@@ -30,18 +31,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
 use hub::Hub;
 use ipnet::IpNet;
-use tower::ServiceBuilder;
-use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 
+use compression::Compressed;
+use frame::Framed;
 pub use problem::Problem;
-
-/// Answers smaller than this are not worth compressing.
-const COMPRESSED_FROM_BYTES: u64 = 1024;
 
 /// What the operator decided about HTTP, checked.
 #[derive(Clone, Debug)]
@@ -123,16 +118,7 @@ pub fn router(hub: Hub, options: Options) -> Router {
         .fallback(api::fallback::not_found)
         .method_not_allowed_fallback(api::fallback::method_not_allowed)
         .with_state(app.clone());
-    // Once around all routes: `Router::layer` would put a copy of each layer around every route, and copy them all
-    // with every request.
-    // A stream that is compressed waits until there is enough to compress.
-    let worth_it = SizeAbove::new(COMPRESSED_FROM_BYTES).and(NotForContentType::SSE);
-    let framed = ServiceBuilder::new()
-        .layer(CompressionLayer::new().gzip(true).compress_when(worth_it))
-        .layer(from_fn_with_state(app.clone(), frame::around))
-        .layer(from_fn(frame::limit_time))
-        .layer(CatchPanicLayer::custom(problem::of_panic))
-        .layer(from_fn_with_state(app.clone(), browser::same_origin))
-        .service(routes);
-    Router::new().fallback_service(framed)
+    // Once around all routes: `Router::layer` would put a copy of it around every route, and copy them all with every
+    // request.
+    Router::new().fallback_service(Compressed::new(Framed::new(app, routes)))
 }

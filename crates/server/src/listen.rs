@@ -7,16 +7,16 @@ use axum::Router;
 use axum::body::Body;
 use hub::Hub;
 use hyper::body::Incoming;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tower::ServiceExt;
+use tower::Service;
 
-use crate::Peer;
 use crate::connection::Connection;
+use crate::{Peer, telemetry};
 
 /// A connection may be silent this long between requests, and a request's headers may take this long.
 const HEADERS_WITHIN: Duration = Duration::from_secs(60);
@@ -29,6 +29,8 @@ const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 pub async fn serve(listener: TcpListener, router: Router, hub: &Hub, connections_max: usize) {
     let graceful = GracefulShutdown::new();
     let free = Arc::new(Semaphore::new(connections_max));
+    let lifecycle = hub.lifecycle.clone();
+    hub.lifecycle.spawn(async move { telemetry::tidy(&lifecycle).await });
     loop {
         let accepted = tokio::select! {
             () = hub.lifecycle.stopping() => break,
@@ -38,14 +40,14 @@ pub async fn serve(listener: TcpListener, router: Router, hub: &Hub, connections
         let router = router.clone();
         let connection = Connection::new(permit);
         let ended = connection.clone();
-        let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(connection.clone());
-            router.clone().oneshot(request.map(Body::new))
+            // It is always ready.
+            router.clone().call(request.map(Body::new))
         });
         let mut builder = Builder::new(TokioExecutor::new());
         builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
-        let service = TowerToHyperService::new(service);
         let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
         let watched = graceful.watch(served.into_owned());
         hub.lifecycle.spawn_connection(async move {

@@ -1,15 +1,15 @@
 //! The one table of routes.
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
 use domain::permissions::Capability;
 use domain::permissions::Capability as C;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
 
+use crate::guard::Guard;
 pub use crate::guard::Needs;
-use crate::{App, api, frame, guard, pages};
+use crate::{App, api, pages};
 
 /// One route and what it asks of its caller.
 struct Route {
@@ -307,18 +307,12 @@ pub(crate) fn mounted(app: &App) -> (Router<App>, OpenApi) {
     let (router, api) = table()
         .into_iter()
         .fold(empty, |router, Route { needs, mount }| {
-            let guarded = mount
-                .layer(from_fn_with_state((app.clone(), needs), guard::enter))
-                .layer(from_fn(frame::mark_route));
-            router.routes(guarded)
+            router.routes(mount.layer(Guard { app: app.clone(), needs }))
         })
         .split_for_parts();
     let router = pages::table().into_iter().fold(router, |router, page| {
-        let guarded = page
-            .mount
-            .layer(from_fn_with_state((app.clone(), page.needs), guard::enter))
-            .layer(from_fn(frame::mark_route));
-        router.route(page.path, guarded)
+        let guard = Guard { app: app.clone(), needs: page.needs };
+        router.route(page.path, page.mount.layer(guard))
     });
     (router, api)
 }

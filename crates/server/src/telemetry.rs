@@ -1,9 +1,12 @@
 //! One log line and two metrics per request; names of metrics are constants.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
+use hub::lifecycle::Lifecycle;
+use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 const REQUESTS: &str = "countersign_http_requests_total";
@@ -25,6 +28,8 @@ const OFTEN: [&str; 5] = [
 ];
 const BUCKETS: &[f64] =
     &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+const TIDY_INTERVAL: Duration = Duration::from_secs(5);
 
 static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
@@ -56,6 +61,20 @@ pub fn metrics() -> Option<&'static PrometheusHandle> {
             Some(handle)
         })
         .as_ref()
+}
+
+/// Every time a request took is kept until somebody puts it into its bucket; so that it happens where nobody reads the
+/// metrics, too.
+pub(crate) async fn tidy(lifecycle: &Lifecycle) {
+    while !lifecycle.is_stopping() {
+        tokio::select! {
+            () = tokio::time::sleep(TIDY_INTERVAL) => {}
+            () = lifecycle.stopping() => {}
+        }
+        if let Some(handle) = HANDLE.get().and_then(Option::as_ref) {
+            handle.run_upkeep();
+        }
+    }
 }
 
 fn describe_grants() {
@@ -90,9 +109,7 @@ pub(crate) struct Seen<'a> {
 pub(crate) fn note(seen: &Seen<'_>) {
     let Seen { route, took, request_id, .. } = *seen;
     let (method, status) = (method_name(seen.method), seen.status.as_u16());
-    metrics::counter!(REQUESTS, "method" => method, "route" => route.to_owned(), "status" => status_name(status))
-        .increment(1);
-    metrics::histogram!(SECONDS, "route" => route.to_owned()).record(took);
+    count((method, status), route, took);
     let (micros, trace) =
         (u64::try_from(took.as_micros()).unwrap_or(u64::MAX), seen.trace.unwrap_or_default());
     // The level is part of what `tracing` makes of a call at compile time, so it cannot be an argument of a function.
@@ -117,6 +134,37 @@ pub(crate) fn note(seen: &Seen<'_>) {
     }
 }
 
+/// Where the answers of one route are counted.
+type Meters = HashMap<(&'static str, u16), (Counter, Histogram)>;
+
+/// Where answers are counted, found once: to find a metric by its labels makes copies of them. Routes are those of the
+/// table, methods and statuses few.
+static METERS: LazyLock<RwLock<HashMap<Box<str>, Meters>>> = LazyLock::new(RwLock::default);
+
+fn count(kind: (&'static str, u16), route: &str, took: Duration) {
+    let note = |(counter, histogram): &(Counter, Histogram)| {
+        counter.increment(1);
+        histogram.record(took);
+    };
+    {
+        let meters = METERS.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = meters.get(route).and_then(|meters| meters.get(&kind)) {
+            return note(found);
+        }
+    }
+    let (method, status) = kind;
+    let meter = (
+        metrics::counter!(REQUESTS, "method" => method, "route" => route.to_owned(), "status" => status.to_string()),
+        metrics::histogram!(SECONDS, "route" => route.to_owned()),
+    );
+    note(&meter);
+    // What is found before anybody records goes nowhere.
+    if HANDLE.get().is_some() {
+        let mut meters = METERS.write().unwrap_or_else(PoisonError::into_inner);
+        meters.entry(route.into()).or_default().insert(kind, meter);
+    }
+}
+
 /// Methods are the client's to invent; labels are not.
 fn method_name(method: &Method) -> &'static str {
     match *method {
@@ -128,8 +176,4 @@ fn method_name(method: &Method) -> &'static str {
         Method::HEAD => "HEAD",
         _ => "OTHER",
     }
-}
-
-fn status_name(status: u16) -> String {
-    status.to_string()
 }

@@ -117,7 +117,11 @@ async fn large_answers_are_compressed_for_who_wants_it() {
         let small = expect(ask("/api/v1/settings"), 200).await;
         assert_eq!(small.header("content-encoding"), None);
         assert!(small.header("etag").unwrap().starts_with('"'));
-        assert_eq!(expect(hub.admin("GET", "/api/v1/api-keys"), 200).await.header("content-encoding"), None);
+        // Whoever does not say so gets it as it is; that others get it otherwise is said all the same.
+        let plain = expect(hub.admin("GET", "/api/v1/api-keys"), 200).await;
+        assert_eq!((plain.header("content-encoding"), plain.header("vary")), (None, Some("accept-encoding")));
+        assert_eq!((large.header("vary"), small.header("vary")), (Some("accept-encoding"), None));
+        assert_eq!(expect(hub.admin("GET", "/api/v1/settings"), 200).await.header("vary"), None);
     })
     .await;
 }

@@ -1,0 +1,67 @@
+//! Answers made smaller for those who say that they can read them so.
+
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, HeaderValue, VARY};
+use futures_util::TryFutureExt as _;
+use tower::Service;
+use tower_http::compression::predicate::{And, NotForContentType, Predicate, SizeAbove};
+use tower_http::compression::{Compression, CompressionLayer};
+
+use crate::frame::{Answering, Framed};
+
+/// Answers smaller than this are not worth compressing.
+const COMPRESSED_FROM_BYTES: u64 = 1024;
+
+type Worth = And<SizeAbove, NotForContentType>;
+
+/// Which answers are worth it. A stream that is compressed waits until there is enough to compress.
+fn worth() -> Worth {
+    SizeAbove::new(COMPRESSED_FROM_BYTES).and(NotForContentType::SSE)
+}
+
+/// Everything, compressed where it is asked for. Most programs do not ask, and their answers go out as they are.
+#[derive(Clone)]
+pub(crate) struct Compressed {
+    plain: Framed,
+    compressing: Compression<Framed, Worth>,
+}
+
+impl Compressed {
+    pub(crate) fn new(plain: Framed) -> Self {
+        use tower::Layer as _;
+        let compressing = CompressionLayer::new().gzip(true).compress_when(worth()).layer(plain.clone());
+        Self { plain, compressing }
+    }
+}
+
+impl Service<Request> for Compressed {
+    type Response = Response<Body>;
+    type Error = std::convert::Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.plain.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Answering {
+        match request.headers().contains_key(ACCEPT_ENCODING) {
+            true => Box::pin(self.compressing.call(request).map_ok(|response| response.map(Body::new))),
+            false => self.plain.call(request),
+        }
+    }
+}
+
+/// Says of an answer that goes out as it is that others may get it otherwise: whoever keeps it for them must know.
+pub(crate) fn mark_varying(response: &mut Response<Body>) {
+    let headers = response.headers();
+    if !headers.contains_key(CONTENT_ENCODING)
+        && !headers.contains_key(CONTENT_RANGE)
+        && worth().should_compress(response)
+    {
+        response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
+    }
+}
