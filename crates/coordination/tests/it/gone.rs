@@ -1,4 +1,6 @@
 //! Whoever asked is gone before its answer is durable.
+//!
+//! Most of these have one thread, so that nobody who asks writes by itself: it could not go before it is done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,22 +44,22 @@ async fn hang_up(asked: Asked) {
     drop(asked.await);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn what_it_got_is_free_at_once() {
     let subject = LocalSubject::new();
-    let disk = subject.disk.lock().await;
+    let disk = subject.disk.stop();
     let gone = asked(&subject, wanted(1, "a")).await;
     hang_up(gone).await;
     drop(disk);
     until("it is free", || subject.locks().counts().held == 0).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn the_lock_its_ticket_got_meanwhile_is_free_at_once() {
     let subject = LocalSubject::new();
     let locks = subject.locks();
     let held = lock(locks.acquire(wanted(1, "a"))).await.unwrap();
-    let disk = subject.disk.lock().await;
+    let disk = subject.disk.stop();
     let gone = asked(&subject, ticket(2, "a")).await;
     // The ticket moves up before anybody could hear of it.
     locks.abandon(grip(&held));
@@ -66,12 +68,12 @@ async fn the_lock_its_ticket_got_meanwhile_is_free_at_once() {
     until("it is free", || locks.counts().held == 0).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn whoever_asks_again_keeps_it() {
     let subject = LocalSubject::new();
     let locks = subject.locks();
     let in_the_way = lock(locks.acquire(wanted(1, "b"))).await.unwrap();
-    let disk = subject.disk.lock().await;
+    let disk = subject.disk.stop();
     let gone = [
         asked(&subject, request(wanted(2, "a"), "r")).await,
         asked(&subject, request(ticket(2, "b"), "r")).await,
@@ -125,11 +127,11 @@ async fn a_change_that_breaks_off_does_not_lose_the_key() {
     soon(locks.release(grip(&held))).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn nobody_is_refused_for_what_may_never_have_been() {
     let subject = LocalSubject::new();
     let locks = subject.locks();
-    let disk = subject.disk.lock().await;
+    let disk = subject.disk.stop();
     let first = asked(&subject, wanted(1, "a")).await;
     // A crash in this moment would leave the key free, so these have nothing to be refused for yet.
     let short = Wanted { wait: Wait::For(Duration::from_millis(1)), ..wanted(3, "a") };

@@ -1,15 +1,20 @@
 //! The local engine as the contract sees it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use coordination::locks::local::{JournalError, Local, Options, Ports, Recovered, Time, recover};
+use coordination::locks::local::{
+    ASKERS_PATIENCE, JournalError, Local, Options, Ports, Recovered, Time, recover,
+};
 use coordination::locks::{Locks, Told};
 use domain::Timestamp;
 use testkit::locks::{Ears, Subject};
 use uuid::Uuid;
+
+/// However slow the disk is, whoever asks writes: what a test is about must not depend on what else the machine does.
+const PATIENT: Duration = Duration::from_secs(3600);
 
 /// A clock that stands until it is moved, and a wall that anybody may repaint.
 #[derive(Default)]
@@ -38,6 +43,49 @@ impl Time for ManualTime {
     }
 }
 
+/// What whoever writes passes by. Blocking, because it may be a thread of the runtime.
+#[derive(Default)]
+pub(crate) struct Disk {
+    stands: Mutex<bool>,
+    moves: Condvar,
+    /// How long it takes, besides what the real one takes.
+    takes_ms: AtomicU64,
+    /// The threads that have written, by name.
+    writers: Mutex<Vec<String>>,
+}
+
+impl Disk {
+    /// Nothing comes to the disk as long as somebody has this.
+    pub(crate) fn stop(self: &Arc<Self>) -> Standing {
+        *self.stands.lock().unwrap() = true;
+        Standing(Arc::clone(self))
+    }
+
+    pub(crate) fn slow_down(&self, by: Duration) {
+        self.takes_ms.store(u64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+
+    /// Who has written since this was last asked.
+    pub(crate) fn writers(&self) -> Vec<String> {
+        std::mem::take(&mut self.writers.lock().unwrap())
+    }
+
+    fn pass(&self) {
+        std::thread::sleep(Duration::from_millis(self.takes_ms.load(Ordering::SeqCst)));
+        self.writers.lock().unwrap().push(std::thread::current().name().unwrap_or_default().into());
+        drop(self.moves.wait_while(self.stands.lock().unwrap(), |stands| *stands).unwrap());
+    }
+}
+
+pub(crate) struct Standing(Arc<Disk>);
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        *self.0.stands.lock().unwrap() = false;
+        self.0.moves.notify_all();
+    }
+}
+
 /// A local engine in a directory of its own.
 pub(crate) struct LocalSubject {
     engine: Option<Arc<Local>>,
@@ -46,10 +94,10 @@ pub(crate) struct LocalSubject {
     home: tempfile::TempDir,
     epoch: i64,
     log_bytes: u64,
+    askers_patience: Duration,
     /// Whether nobody else has taken over.
     pub(crate) may_commit: Arc<AtomicBool>,
-    /// While somebody has this, nothing comes to the disk.
-    pub(crate) disk: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) disk: Arc<Disk>,
 }
 
 impl LocalSubject {
@@ -58,6 +106,15 @@ impl LocalSubject {
     }
 
     pub(crate) fn with_logs_of(log_bytes: u64) -> Self {
+        Self::made(log_bytes, PATIENT)
+    }
+
+    /// One whose askers write as the product's do.
+    pub(crate) fn impatient() -> Self {
+        Self::made(64 << 10, ASKERS_PATIENCE)
+    }
+
+    fn made(log_bytes: u64, askers_patience: Duration) -> Self {
         let mut subject = Self {
             engine: None,
             time: Arc::default(),
@@ -65,6 +122,7 @@ impl LocalSubject {
             home: tempfile::tempdir().expect("a directory"),
             epoch: 0,
             log_bytes,
+            askers_patience,
             may_commit: Arc::new(AtomicBool::new(true)),
             disk: Arc::default(),
         };
@@ -87,10 +145,11 @@ impl LocalSubject {
         let ports = Ports { time: self.time.clone(), fresh: fresh(self.epoch), told: self.ears.clone() };
         let (lease, disk) = (Arc::clone(&self.may_commit), Arc::clone(&self.disk));
         let may_commit = Box::new(move || {
-            drop(disk.blocking_lock());
+            disk.pass();
             lease.load(Ordering::SeqCst)
         });
-        let options = Options { dir: self.dir(), log_bytes: self.log_bytes, may_commit };
+        let (log_bytes, askers_patience) = (self.log_bytes, self.askers_patience);
+        let options = Options { dir: self.dir(), log_bytes, may_commit, askers_patience };
         self.engine = Some(Arc::new(Local::start(found, self.epoch, ports, options)?));
         Ok(())
     }
@@ -109,7 +168,12 @@ impl LocalSubject {
     ) -> Result<Local, JournalError> {
         let time = Arc::<ManualTime>::default();
         let ports = Ports { time, fresh: fresh(epoch), told };
-        let options = Options { dir: dir.to_owned(), log_bytes: 64 << 10, may_commit: Box::new(|| true) };
+        let options = Options {
+            dir: dir.to_owned(),
+            log_bytes: 64 << 10,
+            may_commit: Box::new(|| true),
+            askers_patience: PATIENT,
+        };
         Local::start(found, epoch, ports, options)
     }
 
@@ -136,8 +200,8 @@ impl LocalSubject {
     }
 
     /// Keeps what is on the disk in this moment for the next run, while others still work with this one.
-    pub(crate) async fn crash_under_load(&mut self) {
-        let standing_still = self.disk.lock().await;
+    pub(crate) fn crash_under_load(&mut self) {
+        let standing_still = self.disk.stop();
         copy_live(&self.dir(), &self.next_dir());
         drop(standing_still);
     }

@@ -11,3 +11,4 @@ mod gone;
 mod linear;
 mod local;
 mod locks;
+mod writing;

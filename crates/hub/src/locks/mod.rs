@@ -95,7 +95,8 @@ pub async fn open(hub: &Hub, dir: &Path, log_bytes: u64) -> Result<(), HubError>
         fresh: Arc::new(move || ids.fresh()),
         told,
     };
-    let options = Options { dir: dir.to_owned(), log_bytes, may_commit: may_commit(hub) };
+    let askers_patience = local::ASKERS_PATIENCE;
+    let options = Options { dir: dir.to_owned(), log_bytes, may_commit: may_commit(hub), askers_patience };
     let started = tokio::task::spawn_blocking(move || Local::start(found, epoch, ports, options)).await;
     let locks = started.map_err(|error| refused(&error))?.map_err(|error| refused(&error))?;
     drop(hub.coordination.locks.set(Engine { locks: Arc::new(locks), notes }));

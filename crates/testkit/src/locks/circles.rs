@@ -6,7 +6,7 @@ use coordination::locks::{Refusal, Renewal, Rules, TicketStatus, Wait, Wanted, W
 use domain::locks::Mode;
 
 use super::contract::{asks, got, stands_in_line};
-use super::{Subject, grip, key, lock, org, queued, soon, ticket, until, waiting, wanted};
+use super::{Subject, agent, grip, key, lock, org, queued, soon, ticket, until, waiting, wanted};
 
 /// Each holds its own key and waits for the next one's; with `shared` two bystanders share every key.
 pub(super) async fn circles_lose_their_youngest(subject: &impl Subject, owners: u128, shared: bool) {
@@ -36,6 +36,12 @@ pub(super) async fn circles_lose_their_youngest(subject: &impl Subject, owners: 
     let refused = got(asked.remove(loser)).await;
     let Err(Refusal::Deadlock(circle)) = refused else { panic!("{refused:?}") };
     assert_eq!(circle.len(), asked.len() + 1, "the whole circle is named");
+    let mut named: Vec<_> =
+        circle.iter().map(|edge| (edge.waiter.agent, edge.key.clone(), edge.blocker.agent)).collect();
+    named.sort_by_key(|(waiter, ..)| waiter.raw());
+    let edges =
+        (0..owners).map(|number| (agent(number), key(&name(number + 1)), agent((number + 1) % owners)));
+    assert_eq!(named, edges.collect::<Vec<_>>(), "who waits for whose key, once each");
     assert!(matches!(
         soon(locks.renew(grip(&held[loser]), None, Renewal::Heartbeat)).await,
         Err(Refusal::Expired)

@@ -36,7 +36,7 @@ pub(super) async fn acquire(inner: &Inner, wanted: Wanted) -> Result<Acquired, R
 }
 
 fn ask(inner: &Inner, place: Place, wanted: Wanted, listener: Listener) -> Asked {
-    Turn::at(inner, place).ask(wanted, listener)
+    Turn::of_asker(inner, place).ask(wanted, listener)
 }
 
 /// A question without an answer yet.

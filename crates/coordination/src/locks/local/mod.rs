@@ -2,7 +2,7 @@
 //!
 //! Keys are spread over lanes, each under its own mutex; a change of a key is one `Turn` in its lane. What it
 //! answers goes out when the journal has it on the disk, to whoever asked and to whoever moved up, directly. Mutexes
-//! are taken in this order: one lane, then agents, index, tickets or waits, one of them at a time.
+//! are taken in this order: the journal's writer, one lane, then agents, index, tickets or waits, one of them at a time.
 
 mod agents;
 mod asking;
@@ -14,6 +14,7 @@ mod restart;
 mod tickets;
 mod turn;
 mod views;
+mod waking;
 mod wheel;
 
 use std::collections::HashMap;
@@ -45,6 +46,9 @@ use turn::Turn;
 
 /// How often it is looked whether locks have ended.
 pub const TICK: Duration = Duration::from_millis(50);
+/// A sync that takes longer is not made by whoever asks: it would keep a thread that others wait for, and the time it
+/// takes to wake one that nobody waits for is little beside it.
+pub const ASKERS_PATIENCE: Duration = Duration::from_millis(1);
 /// Numbers of an epoch that are never used: when only these are left, nothing is granted.
 const NUMBERS_RESERVED: u64 = 1 << 16;
 
@@ -56,6 +60,8 @@ pub struct Options {
     pub log_bytes: u64,
     /// Whether this process may still write: nobody else has taken over.
     pub may_commit: Box<dyn Fn() -> bool + Send>,
+    /// How long the last sync may have taken if whoever asks is to make the next one; [`ASKERS_PATIENCE`] but in tests.
+    pub askers_patience: Duration,
 }
 
 /// Time, ids and ears.
@@ -287,7 +293,7 @@ impl Inner {
         self.check_open()?;
         let place = self.index.find(of.id).filter(|place| place.org == of.org).ok_or(Refusal::Expired)?;
         let (listener, answer) = oneshot::channel();
-        change(&mut Turn::at(self, place), listener)?;
+        change(&mut Turn::of_asker(self, place), listener)?;
         match answer.await.map(|reply| *reply) {
             Ok(Reply::Held(held)) => Ok(held),
             _ => Err(self.broken()),

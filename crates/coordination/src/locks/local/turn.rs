@@ -10,6 +10,7 @@ use domain::{Id, Timestamp};
 use super::journal::record::Record;
 use super::lane::{Done, Lane, Listener, Place, Reply};
 use super::tickets::End;
+use super::waking::Waking;
 use super::{Inner, held};
 use crate::locks::{Acquired, Grip, Happening, Held, Refusal, Renewal, Wait, Wanted, What};
 
@@ -26,21 +27,6 @@ pub(super) struct Turn<'e> {
     waking: Waking<'e>,
 }
 
-/// Says to the journal, when it goes, that there is something to write.
-struct Waking<'e> {
-    inner: &'e Inner,
-    lane: u8,
-    has_news: bool,
-}
-
-impl Drop for Waking<'_> {
-    fn drop(&mut self) {
-        if self.has_news {
-            self.inner.journal.poke(self.lane);
-        }
-    }
-}
-
 /// What came of asking.
 pub(super) enum Asked {
     /// The answer comes when it is durable.
@@ -51,6 +37,13 @@ pub(super) enum Asked {
 }
 
 impl<'e> Turn<'e> {
+    /// Begins a turn of somebody who waits for the answer and has no mutex of the engine.
+    pub(super) fn of_asker(inner: &'e Inner, place: Place) -> Self {
+        let mut turn = Self::at(inner, place);
+        turn.waking.is_askers = true;
+        turn
+    }
+
     /// Begins a turn. What is over ends first, so that nobody sees a lock that is not there any more.
     pub(super) fn at(inner: &'e Inner, place: Place) -> Self {
         let number = inner.lane_of(&place);
@@ -58,7 +51,8 @@ impl<'e> Turn<'e> {
         let line = lane.lines.remove(&place).unwrap_or_default();
         let now = inner.now();
         let had_queue = line.queue_length() > 0;
-        let waking = Waking { inner, lane: u8::try_from(number).unwrap_or(0), has_news: false };
+        let waking =
+            Waking { inner, lane: u8::try_from(number).unwrap_or(0), has_news: false, is_askers: false };
         let mut turn = Self { inner, place, line, had_queue, now, lane, waking };
         turn.end_what_is_over();
         turn

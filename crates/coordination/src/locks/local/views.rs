@@ -23,7 +23,7 @@ async fn settled<T>(
     inner.check_open()?;
     let (listener, answer) = oneshot::channel();
     let seen = {
-        let mut turn = Turn::at(inner, place);
+        let mut turn = Turn::of_asker(inner, place);
         let seen = look(&mut turn);
         turn.answer(listener, Reply::Nothing);
         seen

@@ -50,6 +50,11 @@ impl Log {
         })
     }
 
+    /// Whether so much can be written without another file.
+    pub(super) fn has_room(&self, bytes: u64) -> bool {
+        self.offset + bytes <= self.bytes
+    }
+
     /// Writes a batch. It is on the disk when this returns.
     pub(super) fn write(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
         let length: usize = records.iter().map(Vec::len).sum();
