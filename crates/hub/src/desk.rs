@@ -11,7 +11,7 @@ pub const COUNTED_MAX: i64 = 1000;
 /// What waits in an organization, as one person sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Desk {
-    /// Requests that wait for the caller.
+    /// Requests that wait for the caller; at most [`COUNTED_MAX`].
     pub requests: i64,
     /// Tasks that are not at their end; at most [`COUNTED_MAX`].
     pub open_tasks: i64,
@@ -34,7 +34,7 @@ pub async fn desk(hub: &Hub, caller: &Caller) -> Result<Desk, HubError> {
                 let seq = events::head_in(tx).await?;
                 let mut desk = Desk { requests: 0, open_tasks: 0, agents: 0, seq };
                 if sees_requests {
-                    desk.requests = approvals::count_pending(tx, org, account).await?;
+                    desk.requests = approvals::count_waiting(tx, org, account, COUNTED_MAX).await?;
                 }
                 if sees_tasks {
                     desk.open_tasks = tasks::count_all_open(tx, org, COUNTED_MAX).await?;

@@ -1,6 +1,7 @@
 //! Approvals: requests to reviewers, with their answers.
 
 mod answered;
+mod of_reviews;
 mod passed_on;
 mod stats;
 
@@ -19,8 +20,9 @@ use crate::value::Value;
 use crate::{Result, Tx, args, row, statement, text_column};
 
 pub use answered::answered;
+pub use of_reviews::of_reviews;
 pub use passed_on::{passed_on, requeue, route};
-pub use stats::{Answered, Day, answered_by_day, answered_since, count_pending};
+pub use stats::{Answered, Day, answered_by_day, answered_since, count_pending, count_waiting};
 
 text_column!(ApprovalKind, ApprovalStatus, Answer, Priority);
 

@@ -85,6 +85,21 @@ statement!(
             account_id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"
 );
 
+statement!(
+    STANDING: Standing =
+        lite "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+              organization_members.membership_level FROM accounts \
+              LEFT JOIN organization_members ON organization_members.org_id = $1 AND \
+              organization_members.account_id = accounts.id WHERE accounts.id IN (SELECT value FROM json_each($2)) AND \
+              EXISTS (SELECT 1 FROM approvals WHERE approvals.org_id = $1 AND approvals.reviewer_id = accounts.id)",
+        pg "SELECT accounts.id AS account_id, accounts.access_level, accounts.status, \
+            organization_members.membership_level FROM accounts \
+            LEFT JOIN organization_members ON organization_members.org_id = $1 AND \
+            organization_members.account_id = accounts.id \
+            WHERE accounts.id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2)) AND \
+            EXISTS (SELECT 1 FROM approvals WHERE approvals.org_id = $1 AND approvals.reviewer_id = accounts.id)"
+);
+
 /// Whoever holds the role, by id, with who gave it.
 pub async fn holders(
     tx: &mut Tx,
@@ -123,6 +138,18 @@ pub async fn several(
 ) -> Result<(Vec<Standing>, Vec<RoleGrant>)> {
     let accounts = list(accounts);
     let standings = tx.all(&NAMED, args![org, &accounts]).await?;
+    Ok((standings, tx.all(&NAMED_ROLES, args![org, &accounts]).await?))
+}
+
+/// What each of these accounts, which were asked something here, is to the organization, whether or not it has left, with
+/// their roles.
+pub async fn standing(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    accounts: impl IntoIterator<Item = Id<Account>>,
+) -> Result<(Vec<Standing>, Vec<RoleGrant>)> {
+    let accounts = list(accounts);
+    let standings = tx.all(&STANDING, args![org, &accounts]).await?;
     Ok((standings, tx.all(&NAMED_ROLES, args![org, &accounts]).await?))
 }
 

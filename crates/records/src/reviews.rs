@@ -40,6 +40,14 @@ statement!(
                    WHERE org_id = $1 AND id = $2"
 );
 statement!(
+    THESE: Review = lite "SELECT id, org_id, task_id, revision, content_hash, effect_hash, risk_score, review_hash, \
+                    policies, clocks, escalations, resolution, resolved_at, resolved_by, created_at FROM reviews \
+                    WHERE NULLIF(org_id, NULL) = $1 AND id IN (SELECT value FROM json_each($2))",
+                    pg "SELECT id, org_id, task_id, revision, content_hash, effect_hash, risk_score, review_hash, \
+                    policies, clocks, escalations, resolution, resolved_at, resolved_by, created_at FROM reviews \
+                    WHERE org_id = $1 AND id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"
+);
+statement!(
     OF_TASK: Review = "SELECT id, org_id, task_id, revision, content_hash, effect_hash, risk_score, review_hash, \
                        policies, clocks, escalations, resolution, resolved_at, resolved_by, created_at FROM reviews \
                        WHERE NULLIF(org_id, NULL) = $1 AND task_id = $2 ORDER BY created_at, id LIMIT $3"
@@ -139,6 +147,12 @@ pub async fn insert(tx: &mut Tx, review: &Review) -> Result<()> {
 /// The review.
 pub async fn get(tx: &mut Tx, org: Id<Organization>, id: Id<Review>) -> Result<Option<Review>> {
     tx.opt(&GET, args![org, id]).await
+}
+
+/// Those of these reviews that there are, in no order.
+pub async fn these(tx: &mut Tx, org: Id<Organization>, ids: &[Id<Review>]) -> Result<Vec<Review>> {
+    let ids: Json = ids.iter().map(ToString::to_string).collect();
+    tx.all(&THESE, args![org, &ids]).await
 }
 
 /// Reviews of a task, the first first.

@@ -1,5 +1,7 @@
 //! Which task waits for which. Edges change under `FOR UPDATE` of the project row, so what is read there stays true.
 
+use std::collections::BTreeMap;
+
 use domain::organizations::Organization;
 use domain::tasks::dependencies::{Edge, Prerequisite};
 use domain::tasks::{Task, TaskState};
@@ -29,6 +31,12 @@ struct Dependent {
 }
 row!(Dependent { dependent });
 
+struct Blocked {
+    task_id: Id<Task>,
+    count: i64,
+}
+row!(Blocked { task_id, count });
+
 statement!(
     INSERT = "INSERT INTO task_dependencies (id, org_id, depends_on_task_id, dependent_task_id, created_at, updated_at) \
               VALUES ($1, $2, $3, $4, $5, $5)"
@@ -49,6 +57,14 @@ statement!(
 statement!(
     DEPENDENTS: Dependent = "SELECT dependent_task_id AS dependent FROM task_dependencies \
                              WHERE org_id = $1 AND depends_on_task_id = $2 ORDER BY dependent_task_id"
+);
+statement!(
+    BLOCKED: Blocked =
+        lite "SELECT depends_on_task_id AS task_id, count(*) AS count FROM task_dependencies WHERE org_id = $1 \
+              AND depends_on_task_id IN (SELECT value FROM json_each($2)) GROUP BY depends_on_task_id",
+        pg "SELECT depends_on_task_id AS task_id, count(*) AS count FROM task_dependencies WHERE org_id = $1 \
+            AND depends_on_task_id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2)) \
+            GROUP BY depends_on_task_id"
 );
 statement!(
     CANDIDATE: Prerequisite =
@@ -88,6 +104,17 @@ pub async fn prerequisites(tx: &mut Tx, org: Id<Organization>, tasks: &[Id<Task>
 pub async fn dependents(tx: &mut Tx, org: Id<Organization>, task: Id<Task>) -> Result<Vec<Id<Task>>> {
     let found = tx.all(&DEPENDENTS, args![org, task]).await?;
     Ok(found.into_iter().map(|row| row.dependent).collect())
+}
+
+/// How many tasks wait for each of these; those that nothing waits for are left out.
+pub async fn blocked(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    tasks: impl IntoIterator<Item = Id<Task>>,
+) -> Result<BTreeMap<Id<Task>, i64>> {
+    let ids: Vec<String> = tasks.into_iter().map(|id| id.to_string()).collect();
+    let found = tx.all(&BLOCKED, args![org, &json!(ids)]).await?;
+    Ok(found.into_iter().map(|row| (row.task_id, row.count)).collect())
 }
 
 /// A task that `asking` would wait for; nobody changes it until the unit ends.

@@ -3,6 +3,7 @@
 use domain::accounts::Account;
 use domain::canonical::Sha256Hash;
 use domain::organizations::Organization;
+use domain::reviews::Review;
 use domain::tasks::{Provenance, Revision, Task};
 use domain::{Id, Timestamp};
 use serde_json::json;
@@ -46,6 +47,16 @@ pub struct Current {
 }
 row!(Current { task_id, config, author_name });
 
+/// Who had a hand in what is reviewed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reviewed {
+    /// In which review.
+    pub review_id: Id<Review>,
+    /// Who.
+    pub provenance: Provenance,
+}
+row!(Reviewed { review_id, provenance });
+
 statement!(
     INSERT = "INSERT INTO task_revisions (id, org_id, task_id, number, config, content_hash, edited_by, provenance, \
               created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)"
@@ -72,6 +83,15 @@ statement!(
         pg "SELECT t.id AS task_id, v.config, a.display_name AS author_name FROM tasks t \
             JOIN task_revisions v ON v.task_id = t.id AND v.number = t.revision JOIN accounts a ON a.id = t.author_id \
             WHERE t.org_id = $1 AND t.id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"
+);
+
+statement!(
+    REVIEWED: Reviewed =
+        lite "SELECT r.id AS review_id, v.provenance FROM reviews r JOIN task_revisions v ON v.task_id = r.task_id AND \
+              v.number = r.revision WHERE NULLIF(r.org_id, NULL) = $1 AND r.id IN (SELECT value FROM json_each($2))",
+        pg "SELECT r.id AS review_id, v.provenance FROM reviews r JOIN task_revisions v ON v.task_id = r.task_id AND \
+            v.number = r.revision WHERE r.org_id = $1 AND \
+            r.id IN (SELECT CAST(value AS UUID) FROM jsonb_array_elements_text($2))"
 );
 
 /// Adds a revision of a task that is there already.
@@ -120,6 +140,12 @@ pub async fn list(
 pub async fn current(tx: &mut Tx, org: Id<Organization>, tasks: &[Id<Task>]) -> Result<Vec<Current>> {
     let ids: Vec<String> = tasks.iter().map(ToString::to_string).collect();
     tx.all(&CURRENT, args![org, &json!(ids)]).await
+}
+
+/// Who had a hand in what each of these reviews is about, in no order.
+pub async fn reviewed(tx: &mut Tx, org: Id<Organization>, reviews: &[Id<Review>]) -> Result<Vec<Reviewed>> {
+    let ids: Vec<String> = reviews.iter().map(ToString::to_string).collect();
+    tx.all(&REVIEWED, args![org, &json!(ids)]).await
 }
 
 /// Revisions of a task, whole, the first first.

@@ -1,6 +1,10 @@
 //! What waits for somebody, with all that lists say about it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use domain::Id;
+use domain::accounts::Account;
 use domain::approvals::{Approval, ApprovalStatus};
 use domain::permissions::Capability;
 use domain::projects::Project;
@@ -47,7 +51,7 @@ pub struct Waiting {
     /// Its task.
     pub task: Seen,
     /// How many tasks wait for that.
-    pub blocks: usize,
+    pub blocks: i64,
     /// Whether its author is an agent.
     pub by_agent: bool,
 }
@@ -85,11 +89,21 @@ fn says(seen: &Seen, words: &str) -> bool {
 pub async fn inbox(hub: &Hub, caller: &Caller, sought: Sought, limit: i64) -> Result<Inbox, HubError> {
     caller.require(Capability::ApprovalsRead)?;
     caller.require(Capability::TasksRead)?;
+    let batches = settings::of(hub, caller.credential.organization.id).await?.feature_batch_approvals;
     let input = (caller.clone(), sought, limit);
-    hub.records.read(input, |tx, (caller, sought, limit)| Box::pin(whole(tx, caller, sought, *limit))).await
+    let read =
+        hub.records.read(input, |tx, (caller, sought, limit)| Box::pin(found(tx, caller, sought, *limit)));
+    let (waiting, is_cut) = read.await?;
+    Ok(Inbox { waiting, batches, is_cut })
 }
 
-async fn whole(tx: &mut Tx, caller: &Caller, sought: &Sought, limit: i64) -> Result<Inbox, HubError> {
+/// The requests, and whether more wait than were looked at.
+async fn found(
+    tx: &mut Tx,
+    caller: &Caller,
+    sought: &Sought,
+    limit: i64,
+) -> Result<(Vec<Waiting>, bool), HubError> {
     let org = caller.credential.organization.id;
     let at_once = if sought.is_all() { limit } else { SEARCHED_AT_ONCE };
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -114,7 +128,7 @@ async fn whole(tx: &mut Tx, caller: &Caller, sought: &Sought, limit: i64) -> Res
             break true;
         }
     };
-    Ok(Inbox { waiting, batches: settings::load(tx, org).await?.feature_batch_approvals, is_cut })
+    Ok((waiting, is_cut))
 }
 
 /// Those of the requests that are sought, with what lists say about them.
@@ -127,14 +141,18 @@ async fn meant(
     let org = caller.credential.organization.id;
     // Somebody may be asked twice about one: for the review, and to sign an override.
     let shown = seen_of(tx, caller, requests.iter().map(|request| request.task_id).collect()).await?;
-    let mut waiting = Vec::with_capacity(requests.len());
-    for approval in requests {
-        let Some(task) = shown.get(&approval.task_id).filter(|seen| sought.means(seen)).cloned() else {
-            continue;
-        };
-        let blocks = task_dependencies::dependents(tx, org, approval.task_id).await?.len();
-        let by_agent = agents::get(tx, org, task.task.author_id).await?.is_some();
-        waiting.push(Waiting { approval, task, blocks, by_agent });
+    let blocked = task_dependencies::blocked(tx, org, shown.keys().copied()).await?;
+    let mut by_agents: BTreeMap<Id<Account>, bool> = BTreeMap::new();
+    for author in shown.values().map(|seen| seen.task.author_id) {
+        if let Entry::Vacant(unknown) = by_agents.entry(author) {
+            unknown.insert(agents::get(tx, org, author).await?.is_some());
+        }
     }
-    Ok(waiting)
+    let with_task = |approval: Approval| {
+        let task = shown.get(&approval.task_id).filter(|seen| sought.means(seen))?.clone();
+        let blocks = blocked.get(&approval.task_id).copied().unwrap_or(0);
+        let by_agent = by_agents.get(&task.task.author_id).copied().unwrap_or(false);
+        Some(Waiting { approval, task, blocks, by_agent })
+    };
+    Ok(requests.into_iter().filter_map(with_task).collect())
 }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use domain::accounts::Account;
+use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::{Id, Timestamp};
-use records::approvals::{self, Answered, Day};
+use records::Tx;
+use records::approvals::{self, Day};
 
 use crate::{Caller, Hub, HubError};
 
@@ -20,6 +22,13 @@ pub struct Stats {
     pub reviewer_id: Id<Account>,
     /// Requests that wait.
     pub pending_count: i64,
+    /// What was answered.
+    pub answers: Answers,
+}
+
+/// What a reviewer answered of late.
+#[derive(Clone, Debug)]
+pub struct Answers {
     /// Those approved since midnight, UTC.
     pub approved_today: i64,
     /// Those rejected since midnight, UTC.
@@ -30,27 +39,40 @@ pub struct Stats {
     pub last_action_at: Option<Timestamp>,
 }
 
-/// How the reviewer keeps up, as of now.
+/// How the reviewer keeps up, as of now. All that waits is counted, to the last request.
 pub async fn stats(hub: &Hub, caller: &Caller, reviewer: Id<Account>) -> Result<Stats, HubError> {
     caller.require(Capability::ApprovalsRead)?;
-    let now = hub.clock.now();
+    let input = (caller.credential.organization.id, reviewer, hub.clock.now());
+    hub.records
+        .read(input, |tx, &(org, reviewer, now)| {
+            Box::pin(async move {
+                records::members::get(tx, org, reviewer).await?.ok_or(HubError::NotFound("account"))?;
+                let pending_count = approvals::count_pending(tx, org, reviewer).await?;
+                let answers = answers_of(tx, (org, reviewer), now).await?;
+                Ok(Stats { reviewer_id: reviewer, pending_count, answers })
+            })
+        })
+        .await
+}
+
+/// What the caller answered of late, for pages that say elsewhere how much waits.
+pub async fn answers(hub: &Hub, caller: &Caller) -> Result<Answers, HubError> {
+    caller.require(Capability::ApprovalsRead)?;
+    let input = (caller.credential.organization.id, caller.credential.account.id, hub.clock.now());
+    hub.records.read(input, |tx, &(org, reviewer, now)| Box::pin(answers_of(tx, (org, reviewer), now))).await
+}
+
+async fn answers_of(
+    tx: &mut Tx,
+    (org, reviewer): (Id<Organization>, Id<Account>),
+    now: Timestamp,
+) -> Result<Answers, HubError> {
     let day = i64::try_from(DAY.as_micros()).unwrap_or(i64::MAX);
     let midnight = Timestamp::from_micros(now.micros() - now.micros().rem_euclid(day));
-    let input = (caller.credential.organization.id, reviewer, midnight, now.minus(WINDOW));
-    let read = hub.records.read(input, |tx, &(org, reviewer, midnight, since)| {
-        Box::pin(async move {
-            records::members::get(tx, org, reviewer).await?.ok_or(HubError::NotFound("account"))?;
-            let pending_count = approvals::count_pending(tx, org, reviewer).await?;
-            let today = approvals::answered_since(tx, org, reviewer, midnight).await?;
-            let window = approvals::answered_since(tx, org, reviewer, since).await?;
-            Ok::<_, HubError>((pending_count, today, window))
-        })
-    });
-    let (pending_count, today, window): (i64, Answered, Answered) = read.await?;
+    let today = approvals::answered_since(tx, org, reviewer, midnight).await?;
+    let window = approvals::answered_since(tx, org, reviewer, now.minus(WINDOW)).await?;
     let average = window.total_micros.checked_div(window.approved + window.rejected);
-    Ok(Stats {
-        reviewer_id: reviewer,
-        pending_count,
+    Ok(Answers {
         approved_today: today.approved,
         rejected_today: today.rejected,
         avg_response_time: average.and_then(|micros| u64::try_from(micros).ok()).map(Duration::from_micros),

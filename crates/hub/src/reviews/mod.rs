@@ -21,4 +21,4 @@ pub(crate) use reroute::{
     Cause, LOOKED_AT_ONCE, note as note_move, reroute, reroute_all, save as save_moved,
 };
 pub use seen::ReviewSeen;
-pub(crate) use seen::seen;
+pub(crate) use seen::seen_all;

@@ -60,6 +60,16 @@ pub(super) async fn asked(
     joined(tx, org, standings, grants).await
 }
 
+/// The same of several reviews: all of these accounts, whether or not they have left.
+pub(super) async fn standing(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    accounts: BTreeSet<Id<Account>>,
+) -> Result<BTreeMap<Id<Account>, Candidate>, HubError> {
+    let (standings, grants) = reviewers::standing(tx, org, accounts).await?;
+    joined(tx, org, standings, grants).await
+}
+
 /// One member, with all roles.
 pub(crate) async fn one(
     tx: &mut Tx,

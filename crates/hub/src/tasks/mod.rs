@@ -117,10 +117,7 @@ pub(crate) async fn seen_of(
     caller: &Caller,
     ids: BTreeSet<Id<Task>>,
 ) -> Result<BTreeMap<Id<Task>, Seen>, HubError> {
-    let mut found = Vec::with_capacity(ids.len());
-    for id in ids {
-        found.extend(tasks::get(tx, caller.credential.organization.id, id).await?);
-    }
+    let found = tasks::these(tx, caller.credential.organization.id, ids).await?;
     let seen = seen_all(tx, caller, found).await?;
     Ok(seen.into_iter().map(|seen| (seen.task.id, seen)).collect())
 }
@@ -136,13 +133,13 @@ pub(crate) async fn seen_all(tx: &mut Tx, caller: &Caller, tasks: Vec<Task>) -> 
     let waiting = task_dependencies::prerequisites(tx, org, &ids).await?;
     let mut attempts = executions::latest(tx, org, &ids).await?;
     let shows_score = caller.credential.agent.is_none();
-    let mut reviews = Vec::with_capacity(tasks.len());
+    let reviews = reviews::seen_all(tx, &tasks).await?;
+    let mut skips = Vec::with_capacity(tasks.len());
     for task in &tasks {
         let open = waiting.iter().any(|one| one.dependent == task.id && one.state != TaskState::Completed);
-        let skip = if open { skip::of_task(tx, task).await? } else { None };
-        reviews.push((reviews::seen(tx, task).await?, skip));
+        skips.push(if open { skip::of_task(tx, task).await? } else { None });
     }
-    let seen = tasks.into_iter().zip(reviews).map(|(task, (review, skip))| {
+    let seen = tasks.into_iter().zip(reviews.into_iter().zip(skips)).map(|(task, (review, skip))| {
         let place = current.iter().position(|current| current.task_id == task.id);
         // A task without its revision is damage.
         let place = place.ok_or(records::Error::Misbehaved("a task has no current revision"))?;

@@ -14,6 +14,10 @@ statement!(
     COUNT_PENDING: Count = "SELECT count(*) AS count FROM approvals WHERE org_id = $1 AND reviewer_id = $2 AND \
                             status = 'PENDING'"
 );
+statement!(
+    COUNT_WAITING: Count = "SELECT count(*) AS count FROM (SELECT id FROM approvals WHERE org_id = $1 AND \
+                            reviewer_id = $2 AND status = 'PENDING' LIMIT $3) AS few"
+);
 
 /// What somebody answered, summed up.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +48,16 @@ statement!(
 /// How many requests wait for somebody.
 pub async fn count_pending(tx: &mut Tx, org: Id<Organization>, reviewer: Id<Account>) -> Result<i64> {
     Ok(tx.one(&COUNT_PENDING, args![org, reviewer]).await?.count)
+}
+
+/// The same, counted no further than this.
+pub async fn count_waiting(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    reviewer: Id<Account>,
+    most: i64,
+) -> Result<i64> {
+    Ok(tx.one(&COUNT_WAITING, args![org, reviewer, most]).await?.count)
 }
 
 /// What somebody answered since then.

@@ -4,6 +4,7 @@ mod counts;
 mod handed_in;
 mod list;
 mod queue;
+mod these;
 
 use domain::Id;
 use domain::organizations::Organization;
@@ -19,6 +20,7 @@ pub use counts::{Which, count};
 pub use handed_in::{HandedIn, handed_in};
 pub use list::{After, Filter, list};
 pub use queue::{Place, queue, queued};
+pub use these::these;
 
 text_column!(TaskState, TaskStatus);
 

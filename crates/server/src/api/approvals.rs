@@ -81,10 +81,10 @@ pub(crate) async fn stats(
     Ok(Json(ApprovalStats {
         reviewer_id: stats.reviewer_id.raw(),
         pending_count: stats.pending_count,
-        approved_today: stats.approved_today,
-        rejected_today: stats.rejected_today,
-        avg_response_time: stats.avg_response_time.map(|time| time.as_secs_f64()),
-        last_action_at: stats.last_action_at.map(|at| at.to_string()),
+        approved_today: stats.answers.approved_today,
+        rejected_today: stats.answers.rejected_today,
+        avg_response_time: stats.answers.avg_response_time.map(|time| time.as_secs_f64()),
+        last_action_at: stats.answers.last_action_at.map(|at| at.to_string()),
     }))
 }
 

@@ -14,7 +14,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::{Response, StatusCode};
 use domain::Id;
 use domain::projects::Project;
-use hub::approvals::{self, Answered, Stats};
+use hub::approvals::{self, Answered, Answers};
 use hub::tasks;
 use uuid::Uuid;
 
@@ -156,8 +156,7 @@ async fn shown(
     asking: &Asking,
     (pane, current): (Pane, &[Uuid]),
 ) -> Result<Response<Body>, Problem> {
-    let stats = approvals::stats(&app.hub, &shell.caller, shell.caller.credential.account.id).await?;
-    let stats = stats_shown(&stats, shell);
+    let stats = stats_shown(&approvals::answers(&app.hub, &shell.caller).await?, shell);
     let (rows, more, batches) = match asking.view()? {
         View::Waiting => waiting::rows(app, shell, asking, (current, matches!(pane, Pane::Batch(_)))).await?,
         View::Own => (Rows::Own(own::rows(app, shell, current).await?), None, false),
@@ -186,12 +185,12 @@ async fn shown(
     Ok(page(StatusCode::OK, &template))
 }
 
-fn stats_shown(stats: &Stats, shell: &Shell) -> StatsShown {
+fn stats_shown(answers: &Answers, shell: &Shell) -> StatsShown {
     StatsShown {
-        approved: stats.approved_today,
-        rejected: stats.rejected_today,
-        average: stats.avg_response_time.map(span),
-        last: stats.last_action_at.map(|at| ago(at, shell.now)),
+        approved: answers.approved_today,
+        rejected: answers.rejected_today,
+        average: answers.avg_response_time.map(span),
+        last: answers.last_action_at.map(|at| ago(at, shell.now)),
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Row {
     pub(super) seats: Markup,
     pub(super) unreachable: bool,
     pub(super) due: Option<Due>,
-    pub(super) blocks: usize,
+    pub(super) blocks: i64,
     pub(super) opened: bool,
     pub(super) batchable: bool,
     pub(super) current: bool,

@@ -153,7 +153,7 @@ pub(super) async fn reviewers(app: &App, shell: &Shell, decisions: &Decisions) -
             face: Face { name: account.display_name.clone(), is_agent: false, is_me: account.id == me },
             waiting: grouped(stats.pending_count),
             answered: grouped(*answered),
-            average: stats.avg_response_time.map(span),
+            average: stats.answers.avg_response_time.map(span),
         });
     }
     Ok(Rows(rows))

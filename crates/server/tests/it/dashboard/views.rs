@@ -1,9 +1,10 @@
 //! The views of the inbox: what waits for me, what of mine waits for others, what I have answered; and what narrows them.
 
 use serde_json::json;
-use testkit::on_each_engine;
+use testkit::{Engine, Setup, TestHub, on_each_engine};
 
 use super::{desk, leads, small, with};
+use crate::backdoor::Backdoor;
 use crate::support::{expect, id, send};
 
 #[tokio::test]
@@ -133,4 +134,38 @@ async fn what_somebody_was_told_is_there_until_it_is_read_and_after() {
         }
     })
     .await;
+}
+
+/// As if so many more had been asked for; what they are about is one task.
+async fn ask_more(hub: &TestHub, request: &str, count: usize) {
+    let backdoor = Backdoor::open(hub).await;
+    let columns = backdoor.column("SELECT name FROM pragma_table_info('approvals')").await;
+    let copied = columns.iter().map(|column| match column.as_str() {
+        "id" | "review_id" => format!("printf('%08x', n.i) || substr({column}, 9)"),
+        other => other.to_owned(),
+    });
+    let copied: Vec<String> = copied.collect();
+    let copy = format!(
+        "PRAGMA foreign_keys = OFF; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+         INSERT INTO approvals ({}) SELECT {} FROM n, approvals WHERE id = '{request}'",
+        columns.join(", "),
+        copied.join(", "),
+    );
+    backdoor.run(&copy).await;
+}
+
+/// A page counts as far as a number tells somebody something. Whoever asks over HTTP is told all of it.
+#[tokio::test]
+async fn a_page_counts_what_waits_up_to_a_bound_and_the_interface_to_the_last() {
+    let hub = TestHub::start(Setup::on(Engine::Sqlite)).await;
+    let desk = desk(&hub).await;
+    let task = desk.submitted(small("One of many")).await;
+    ask_more(&hub, &id(&desk.asked(&task).await), 998).await;
+    let page = desk.page("/").await;
+    assert!(page.contains("Waiting for me <span class=\"count count-hot\">999</span>"), "{page}");
+    desk.submitted(small("Another")).await;
+    let page = desk.page("/").await;
+    assert!(page.contains("Waiting for me <span class=\"count count-hot\">999+</span>"), "{page}");
+    let stats = expect(desk.bob.on(hub.request("GET", "/api/v1/approvals/stats")), 200).await.json();
+    assert_eq!(stats["pending_count"], json!(1000));
 }
