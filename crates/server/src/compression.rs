@@ -8,6 +8,7 @@ use axum::http::Response;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, HeaderValue, VARY};
 use futures_util::TryFutureExt as _;
 use tower::Service;
+use tower_http::CompressionLevel;
 use tower_http::compression::predicate::{And, NotForContentType, Predicate, SizeAbove};
 use tower_http::compression::{Compression, CompressionLayer};
 
@@ -15,6 +16,8 @@ use crate::frame::{Answering, Framed};
 
 /// Answers smaller than this are not worth compressing.
 const COMPRESSED_FROM_BYTES: u64 = 1024;
+/// A page is made for one reader and read once: what its compression costs is paid each time.
+const COMPRESSED_HOW: CompressionLevel = CompressionLevel::Fastest;
 
 type Worth = And<SizeAbove, NotForContentType>;
 
@@ -33,7 +36,11 @@ pub(crate) struct Compressed {
 impl Compressed {
     pub(crate) fn new(plain: Framed) -> Self {
         use tower::Layer as _;
-        let compressing = CompressionLayer::new().gzip(true).compress_when(worth()).layer(plain.clone());
+        let compressing = CompressionLayer::new()
+            .gzip(true)
+            .quality(COMPRESSED_HOW)
+            .compress_when(worth())
+            .layer(plain.clone());
         Self { plain, compressing }
     }
 }
