@@ -99,7 +99,7 @@ pub(crate) async fn show(
     let template = TasksPage {
         tabs: tabs(&app, &shell, &asking).await?,
         chips: asking.chips(&projects),
-        kept: address.hidden(&["cursor", "q", "resource", "tag", "project", "state"]),
+        kept: address.hidden(&["cursor", "q"]),
         levels: levels(&address),
         states: TaskState::ALL.map(TaskState::as_str).into(),
         rows,

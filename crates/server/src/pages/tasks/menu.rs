@@ -48,11 +48,7 @@ pub(super) async fn menu(app: &App, shell: &Shell, dossier: &Dossier) -> Result<
         |wanted: &[Offer]| -> Vec<Entry> { wanted.iter().copied().filter(is_offered).map(entry).collect() };
     let mut usual = of(&[Offer::Resubmit]);
     if shell.caller.capabilities.contains(Capability::AuditRead) {
-        usual.push(Entry {
-            to: format!("/audit?task_id={id}"),
-            icon: "audit",
-            name: "Audit rows and proofs",
-        });
+        usual.push(Entry { to: format!("/audit?task={id}"), icon: "audit", name: "Audit rows and proofs" });
     }
     let submit = match is_offered(&Offer::Submit) {
         true => foreseen(app, shell, dossier).await?,
