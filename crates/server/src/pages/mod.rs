@@ -29,6 +29,8 @@ mod reading;
 mod settings;
 mod shell;
 mod show;
+#[cfg(test)]
+mod snapshots;
 mod task_list;
 pub(crate) mod tasks;
 

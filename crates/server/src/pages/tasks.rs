@@ -5,6 +5,8 @@ mod effects;
 mod history;
 mod menu;
 pub(super) mod new;
+#[cfg(test)]
+mod snapshots;
 mod work;
 
 use askama::Template;

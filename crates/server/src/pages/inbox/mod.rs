@@ -5,6 +5,8 @@ mod asking;
 mod batch;
 mod done;
 mod own;
+#[cfg(test)]
+mod snapshots;
 mod told;
 mod waiting;
 

@@ -4,6 +4,8 @@
 mod decide;
 mod preview;
 mod quorum;
+#[cfg(test)]
+mod snapshots;
 
 use std::collections::BTreeMap;
 
