@@ -30,6 +30,7 @@ mod grants;
 mod help;
 mod killed;
 mod killed_attempts;
+mod killed_pages;
 mod killed_votes;
 mod killed_webhooks;
 mod lock_histories;

@@ -114,6 +114,17 @@ async fn one_member_is_found_among_many() {
 }
 
 #[tokio::test]
+async fn what_waits_is_counted_along_the_queue_and_no_further() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    let name = "records::approvals::stats::COUNT_WAITING";
+    let text = (registered().find(|statement| statement.name == name).unwrap().texts)().0;
+    let lines = plan(&conn, &text);
+    let walk = "COVERING INDEX idx_approvals_queue (org_id=? AND reviewer_id=? AND status=?)";
+    assert!(lines.iter().any(|line| line.contains(walk)), "{lines:?}");
+}
+
+#[tokio::test]
 async fn a_queue_is_a_walk_along_its_index() {
     let ground = Ground::open(Engine::Sqlite).await;
     let conn = rusqlite::Connection::open(ground.file()).unwrap();

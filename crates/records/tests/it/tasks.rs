@@ -308,6 +308,14 @@ async fn edges_are_followed_all_the_way_down(ground: Ground) {
                 below.sort();
                 assert_eq!(below, [edges[0], edges[2], edges[1], edges[3]]);
                 assert_eq!(task_dependencies::dependents(tx, org, id(1)).await?, [id(2), id(3)]);
+                let blocked = task_dependencies::blocked(tx, org, [id(1), id(3), id(6)]).await?;
+                assert_eq!(blocked.into_iter().collect::<Vec<_>>(), [(id(1), 2), (id(3), 1)]);
+                let elsewhere = Id::new(Uuid::from_u128(77));
+                assert!(task_dependencies::blocked(tx, elsewhere, [id(1)]).await?.is_empty());
+                let mut these = tasks::these(tx, org, [id(1), id(6), id(99)]).await?;
+                these.sort_by_key(|task| task.id);
+                assert_eq!(these.iter().map(|task| task.id).collect::<Vec<_>>(), [id(1), id(6)]);
+                assert!(tasks::these(tx, elsewhere, [id(1)]).await?.is_empty());
                 let waiting = task_dependencies::prerequisites(tx, org, &[id(4), id(2), id(6)]).await?;
                 let pairs: Vec<Edge> = waiting
                     .iter()

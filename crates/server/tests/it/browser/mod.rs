@@ -6,6 +6,7 @@
 mod acts;
 mod deciding;
 mod everybody;
+mod lists;
 mod merging;
 mod pages;
 mod pushes;

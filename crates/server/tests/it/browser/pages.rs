@@ -56,6 +56,26 @@ async fn no_page_asks_for_what_its_policy_forbids() {
     browser.close().await;
 }
 
+/// What went wrong is read in lines, whether or not a symbol stands before it, and nothing hangs out at the side.
+#[tokio::test]
+async fn words_have_the_width_of_what_they_stand_in() {
+    let office = Office::open().await;
+    let browser = office.browser(Look::default()).await;
+    browser.expects("404");
+    browser.go("/tasks/nope").await;
+    let wide =
+        "const words = document.createRange(); words.selectNodeContents(document.querySelector('.note'));
+        return words.getBoundingClientRect().width > document.querySelector('.note').clientWidth / 2;";
+    assert_eq!(browser.run(wide, &[]).await, true, "one word a line");
+    let task = office.task("Add an index").await;
+    let request = office.request(&task).await;
+    browser.go(&format!("/approvals/batch?approval_ids={}", id(&request))).await;
+    let inside = "return [...document.querySelectorAll('.table-wrap')].every((wrap) =>
+        wrap.scrollWidth <= wrap.clientWidth);";
+    assert_eq!(browser.run(inside, &[]).await, true, "the list that is signed is cut off");
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn no_other_site_can_frame_a_page() {
     let office = Office::open().await;

@@ -10,6 +10,7 @@ use crate::world::{id_in, rows};
 mod agents;
 mod audit;
 mod hostile;
+mod links;
 mod locks;
 mod new_task;
 mod plan;
