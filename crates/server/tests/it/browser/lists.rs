@@ -50,8 +50,9 @@ async fn tasks_are_narrowed_by_what_is_typed_and_by_menus_and_each_filter_can_be
     browser
         .wait("document.querySelector('#views [aria-current]') && !location.search.includes('DRAFT')")
         .await;
+    // An id means one task, which opens.
     browser.go(&format!("/tasks?q={}", id(&reviewed))).await;
-    rows(&browser, 1).await;
+    browser.wait(&format!("location.pathname === '/tasks/{}'", id(&reviewed))).await;
     browser.close().await;
 }
 

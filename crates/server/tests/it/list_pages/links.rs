@@ -27,7 +27,8 @@ async fn every_link_of_every_page_opens() {
     let config = json!({"type": "migration", "description": "Add an index",
                         "resources": [{"type": "database", "id": "prod", "mode": "exclusive"}]});
     let first = post(&hub, &ann, "/api/v1/tasks", &json!({"config": config})).await;
-    let second = json!({"config": config, "depends_on": [id(&first)], "tags": ["a&b"], "submit": true});
+    let second =
+        json!({"config": config, "depends_on": [id(&first)], "metadata": {"tags": ["a&b"]}, "submit": true});
     post(&hub, &hub.admin_key, "/api/v1/tasks", &second).await;
     post(&hub, &hub.admin_key, "/api/v1/agents", &json!({"name": "steward", "labels": {"a": "b&c"}})).await;
     acquired(&hub, &ann, json!({"key": KEY, "purpose": "index"})).await;
