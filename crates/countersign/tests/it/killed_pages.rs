@@ -71,9 +71,13 @@ async fn killed_under(served: &mut Served, author: &str) {
     for _ in 0..=chance(4) {
         propose(&client).await.expect("a task");
     }
-    let last = tokio::spawn(async move { while propose(&client).await.is_some() {} });
-    served.process.kill();
-    last.await.unwrap();
+    // The one's answer comes while the other is on its way.
+    let more = async { while propose(&client).await.is_some() {} };
+    let end = async {
+        propose(&client).await.expect("a task");
+        served.process.kill();
+    };
+    tokio::join!(more, end);
 }
 
 /// None once the hub is gone.
