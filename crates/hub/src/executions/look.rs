@@ -146,7 +146,10 @@ async fn queue(
     (limit, now): (usize, Timestamp),
     is_reserved: impl Fn(Id<Task>) -> bool + Sync,
 ) -> Result<Queue, HubError> {
-    let mut found = Queue { prospects: undoing(tx, agent).await?, ..Queue::default() };
+    let (reserved, prospects): (Vec<Prospect>, Vec<Prospect>) =
+        undoing(tx, agent).await?.into_iter().partition(|prospect| is_reserved(prospect.task));
+    let reserved = reserved.first().map(|prospect| prospect.task);
+    let mut found = Queue { prospects, reserved, not_before: None };
     let mut busy = BTreeSet::new();
     let (mut after, mut looked_at) = (None, 0);
     while found.prospects.len() < limit && looked_at < LOOKED_AT_MAX {
