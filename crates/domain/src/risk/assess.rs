@@ -197,10 +197,11 @@ fn blast_radius(inputs: &RiskInputs<'_>) -> Factor {
     let touched: u64 = inputs.resources.iter().map(radius).sum();
     let waiting = inputs.dependents.saturating_mul(DEPENDENT_POINTS);
     let exclusive = inputs.resources.iter().filter(|resource| resource.mode == Mode::Exclusive).count();
+    let counted = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let reason = format!(
-        "{} resources, {exclusive} of them alone, and {} tasks waiting for it",
-        inputs.resources.len(),
-        inputs.dependents
+        "{}, {exclusive} of them alone, and {} waiting for it",
+        counted(inputs.resources.len() as u64, "resource"),
+        counted(inputs.dependents, "task")
     );
     weighed(BLAST_RADIUS, capped(touched.saturating_add(waiting)), BLAST_RADIUS_WEIGHT, reason)
 }

@@ -65,7 +65,7 @@ fn a_score_is_the_sum_of_what_its_factors_say() {
     assert_eq!(risk.assessed_by, ASSESSED_BY);
     let names = "database:prod-1 is rated 90 by the catalogue (database:prod-*)";
     assert_eq!(reason(&risk, "resource_criticality"), names);
-    assert_eq!(reason(&risk, "blast_radius"), "2 resources, 1 of them alone, and 1 tasks waiting for it");
+    assert_eq!(reason(&risk, "blast_radius"), "2 resources, 1 of them alone, and 1 task waiting for it");
 }
 
 #[test]
