@@ -100,8 +100,8 @@ impl Cookie {
     }
 }
 
-/// Whether a request changes nothing, comes from a page of ours, or from no page at all; others are refused. Browsers say where a page is
-/// from in `Sec-Fetch-Site`, older ones in `Origin`; no page can change either.
+/// Whether a request changes nothing, comes from a page of ours, or from no page at all; others are refused. Browsers
+/// say where a page is from in `Sec-Fetch-Site`, older ones in `Origin`; no page can change either.
 pub(crate) fn is_own(method: &Method, uri: &Uri, headers: &HeaderMap, public_url: &str) -> bool {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return true;

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub use change::{change, end};
 pub use create::create;
-pub use list::{get, list};
+pub use list::{get, list, stand_ins_for};
 pub use records::delegations::Filter;
 pub(crate) use settle::{SETTLE, settle_job};
 

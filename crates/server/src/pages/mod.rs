@@ -9,6 +9,7 @@ mod agents;
 pub(crate) mod assets;
 mod audit;
 pub(crate) mod decisions;
+mod delegations;
 pub(crate) mod device;
 mod drawing;
 mod form;
@@ -33,6 +34,7 @@ mod show;
 mod snapshots;
 mod task_list;
 pub(crate) mod tasks;
+mod wrong;
 
 use askama::Template;
 use axum::body::Body;
@@ -96,12 +98,13 @@ pub(crate) fn table() -> Vec<Page> {
     .into_iter()
     .chain(tasks::acts::table())
     .chain(tasks::new::table())
+    .chain(delegations::table())
     .chain(lists::table())
     .collect()
 }
 
 /// Where pages are.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "/login",
     "/account",
     "/live",
@@ -110,6 +113,7 @@ const SECTIONS: [&str; 12] = [
     "/locks",
     "/agents",
     "/policies",
+    "/delegations",
     "/audit",
     "/overview",
     "/settings",

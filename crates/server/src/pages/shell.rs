@@ -82,6 +82,11 @@ impl Shell {
         self.caller.capabilities.contains(Capability::TasksWrite)
     }
 
+    /// Whether the person decides, and so may have others decide for them.
+    pub(super) fn may_decide(&self) -> bool {
+        self.caller.capabilities.contains(Capability::ApprovalsDecide)
+    }
+
     /// Who looks, as a face.
     pub(crate) fn me(&self) -> Face {
         let name = self.caller.credential.account.display_name.clone();

@@ -14,7 +14,7 @@ use super::assets;
 use super::show::{Face, Markup, filters, line};
 
 /// Every part that is kept; nothing else lies there.
-const KEPT: [&str; 23] = [
+const KEPT: [&str; 24] = [
     "attempts",
     "batch",
     "details",
@@ -33,6 +33,7 @@ const KEPT: [&str; 23] = [
     "row_done",
     "row_own",
     "row_told",
+    "rules_tabs",
     "sign",
     "stats",
     "submit",
@@ -144,6 +145,10 @@ impl Frame {
         true
     }
 
+    fn may_decide(&self) -> bool {
+        true
+    }
+
     fn here(&self) -> &'static str {
         "/tasks?q=a&risk=HIGH"
     }
@@ -205,6 +210,12 @@ struct Keys;
 #[template(source = "{% include \"parts/tips.html\" %}", ext = "html")]
 struct Tips;
 
+#[derive(Template)]
+#[template(source = "{% include \"parts/rules_tabs.html\" %}", ext = "html")]
+struct RulesTabs {
+    shell: Frame,
+}
+
 #[test]
 fn the_frame() {
     keeps("nav", &Nav { shell: Frame });
@@ -213,6 +224,7 @@ fn the_frame() {
     keeps("live", &Live { shell: Frame });
     keeps("keys", &Keys);
     keeps("tips", &Tips);
+    keeps("rules_tabs", &RulesTabs { shell: Frame });
 }
 
 /// A title that a stranger wrote.

@@ -35,8 +35,10 @@ struct TasksPage<'a> {
     shell: &'a Shell,
     tabs: Vec<Tab>,
     chips: Vec<Chip>,
-    /// What a form that adds a filter keeps.
-    kept: Vec<(&'static str, String)>,
+    /// What each form keeps when it sets its own filter.
+    kept_by_search: Vec<(&'static str, String)>,
+    kept_by_state: Vec<(&'static str, String)>,
+    kept_by_project: Vec<(&'static str, String)>,
     levels: Vec<Level>,
     states: Vec<&'static str>,
     projects: Vec<Project>,
@@ -99,7 +101,9 @@ pub(crate) async fn show(
     let template = TasksPage {
         tabs: tabs(&app, &shell, &asking).await?,
         chips: asking.chips(&projects),
-        kept: address.hidden(&["cursor", "q"]),
+        kept_by_search: address.hidden(&["cursor", "q", "resource", "tag"]),
+        kept_by_state: address.hidden(&["cursor", "q", "open", "state"]),
+        kept_by_project: address.hidden(&["cursor", "q", "project"]),
         levels: levels(&address),
         states: TaskState::ALL.map(TaskState::as_str).into(),
         rows,

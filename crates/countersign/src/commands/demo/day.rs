@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use wire::{
     Approval, ApprovalStatus, ApprovalsQuery, Approve, AttachPreview, CreateComment, CreateTask,
-    DelegationForm, Refuse, Task, TaskState,
+    DelegationConditions, DelegationForm, DelegationKind, Refuse, Task, TaskState,
 };
 
 use super::cast::{self, Cast, Player};
@@ -65,6 +65,17 @@ async fn morning(cast: &Cast) -> anyhow::Result<()> {
     }
     let stands_in = DelegationForm { delegate_to: Some(cast.mira.id), ..DelegationForm::default() };
     cast.jonas.client.create_delegation(&stands_in).await?;
+    let names = DelegationConditions {
+        resource_patterns: Some(vec!["dns:*".into()]),
+        ..DelegationConditions::default()
+    };
+    let follows = DelegationForm {
+        delegate_to: Some(cast.mira.id),
+        kind: Some(DelegationKind::Follow),
+        conditions: Some(names),
+        ..DelegationForm::default()
+    };
+    cast.priya.client.create_delegation(&follows).await?;
     say("Jonas Lind leaves for the day; Mira Okafor stands in for him")
 }
 

@@ -3,6 +3,8 @@
 use domain::policies::{OnTimeout, Policy, PolicyChange, PolicyRules, RejectOn};
 use serde::Deserialize;
 
+use crate::pages::form::several;
+
 /// What is typed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -100,11 +102,6 @@ impl PolicyFields {
     }
 }
 
-/// Words between commas.
-fn several(text: &str) -> Vec<String> {
-    text.split([',', '\n']).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect()
-}
-
 fn whole(name: &str, text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| format!("{name} must be a whole number. Nothing was saved."))
 }
@@ -139,6 +136,5 @@ mod tests {
         for wrong in ["x", "-1", "0", "NaN", "inf", "1e99"] {
             assert!(hours(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(several(" a, b\n,c "), ["a", "b", "c"]);
     }
 }

@@ -59,7 +59,7 @@ impl Decide {
         };
         let prospect = match &mine.may {
             Ok(prospect) => prospect,
-            Err(refusal) => return Self::Not(refused(refusal, mine, task, now)),
+            Err(refusal) => return Self::Not(refused(refusal, mine, dossier, now)),
         };
         let must_type = must_type(task, config);
         Self::Open(Box::new(Form {
@@ -113,7 +113,7 @@ fn escaped(text: &str) -> String {
 fn not_asked(dossier: &Dossier, people: &People<'_>) -> Markup {
     let task = &dossier.seen.task;
     if task.state != TaskState::Reviewing {
-        return line(closed(task.state));
+        return line(&closed(dossier));
     }
     if people.is_me(task.author_id) {
         return line("You wrote this task, so others decide on it.");
@@ -128,7 +128,21 @@ fn not_asked(dossier: &Dossier, people: &People<'_>) -> Markup {
     line("You are not asked about this task: none of its policies names you or a role you hold.")
 }
 
-const fn closed(state: TaskState) -> &'static str {
+/// Why nothing is asked any more, or not yet.
+fn closed(dossier: &Dossier) -> String {
+    let state = dossier.seen.task.state;
+    match dossier.seen.blocked_by().len() {
+        waits if state == TaskState::Approved && waits > 0 => {
+            format!(
+                "The review ended with yes. It waits for {} to be completed first.",
+                plural(waits, "task")
+            )
+        }
+        _ => unasked(state).to_owned(),
+    }
+}
+
+const fn unasked(state: TaskState) -> &'static str {
     match state {
         TaskState::Draft => "A draft. Nobody is asked until it is handed in.",
         TaskState::Submitted => "The hub makes its preview. Reviewers are asked after that.",
@@ -146,15 +160,16 @@ const fn closed(state: TaskState) -> &'static str {
     }
 }
 
-fn refused(refusal: &VoteRefusal, mine: &Mine, task: &Task, now: Timestamp) -> Markup {
+fn refused(refusal: &VoteRefusal, mine: &Mine, dossier: &Dossier, now: Timestamp) -> Markup {
+    let task = &dossier.seen.task;
     match refusal {
         VoteRefusal::Resolved(_) if task.state != TaskState::Reviewing => match before(mine, now) {
             Some(before) => {
                 let mut words = before;
-                words.raw(format_args!(" {}", line(closed(task.state))));
+                words.raw(format_args!(" {}", line(&closed(dossier))));
                 words
             }
-            None => line(closed(task.state)),
+            None => line(&closed(dossier)),
         },
         VoteRefusal::Closed if mine.approval.status == ApprovalStatus::Delegated => {
             line("You passed this request on. Whoever got it decides.")

@@ -16,7 +16,7 @@ use hub::HubError;
 use hub::idempotency::Outcome;
 use hub::tasks::{self, NewTask};
 
-use fields::{TaskFields, Then, Wrong};
+use fields::{PLACES, TaskFields, Then};
 
 use crate::App;
 use crate::guard::Needs;
@@ -25,6 +25,7 @@ use crate::pages::lists::denied;
 use crate::pages::policies::explain::{Simulated, simulated};
 use crate::pages::shell::Shell;
 use crate::pages::show::filters;
+use crate::pages::wrong::{Wrong, wrong};
 use crate::pages::{Page, lead_to, page};
 use crate::problem::Problem;
 
@@ -133,8 +134,14 @@ async fn again(
     typed: TaskFields,
     error: HubError,
 ) -> Result<Response<Body>, Problem> {
-    let wrong = Wrong::of(error)?;
-    shown(app, shell, typed, (wrong, None)).await
+    let errors = match error {
+        HubError::Invalid(errors) => errors,
+        HubError::Conflict(words) => vec![wrong("/slug", words.trim_start_matches("slug: "))],
+        HubError::TooManyOpen { .. } => vec![wrong("", &error.to_string())],
+        HubError::ExecutorDisabled(_) => vec![wrong("/config/action", &error.to_string())],
+        other => return Err(other.into()),
+    };
+    shown(app, shell, typed, (Wrong::of(&errors, &PLACES), None)).await
 }
 
 async fn shown(

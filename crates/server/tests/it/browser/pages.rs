@@ -20,8 +20,15 @@ pub(super) async fn addresses(office: &Office) -> Vec<String> {
             && !path.ends_with("/batch")
             && !path.starts_with("/login/o")
     });
-    let views = ["/?view=mine", "/?view=done", "/?view=told", "/?risk=MEDIUM&q=index", "/?q=nothing"]
-        .map(str::to_owned);
+    let views = [
+        "/?view=mine",
+        "/?view=done",
+        "/?view=told",
+        "/?risk=MEDIUM&q=index",
+        "/?q=nothing",
+        "/delegations?new=1",
+    ]
+    .map(str::to_owned);
     let open = [format!("/tasks/{}", id(&task)), format!("/?open={}", id(&request))];
     let own = super::acts::draft(office, "Add a column").await;
     let own = ["", "/cancel"].map(|act| format!("/tasks/{}{act}", id(&own)));

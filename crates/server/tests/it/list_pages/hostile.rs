@@ -4,6 +4,7 @@ use serde_json::json;
 use testkit::on_each_engine;
 
 use super::{Reader, post};
+use crate::delegations::somebody;
 use crate::locks::acquired;
 use crate::reviews::person;
 use crate::support::id;
@@ -25,6 +26,9 @@ async fn nothing_that_strangers_write_is_markup_or_hides() {
         let agent = id(&post(&hub, &ann, "/api/v1/agents", &agent).await);
         acquired(&hub, &ann, json!({"key": "resource:database:prod", "purpose": markup, "owner": markup}))
             .await;
+        let rob = somebody(&hub, "rob", &["reviewer"]).await;
+        let said = json!({"delegate_to": rob.id, "conditions": {"task_types": [TEXT]}});
+        post(&hub, &hub.admin_key, "/api/v1/delegations", &said).await;
         let reader = Reader::of(&hub, &hub.admin_key).await;
         for path in [
             "/tasks".to_owned(),
@@ -36,6 +40,7 @@ async fn nothing_that_strangers_write_is_markup_or_hides() {
             "/agents?view=list".to_owned(),
             "/audit".to_owned(),
             "/overview".to_owned(),
+            "/delegations?new=1".to_owned(),
             "/tasks?tag=%3Cimg%20src%3Dx%20onerror%3D1%3E".to_owned(),
         ] {
             let answer = reader.look(&path).await;

@@ -9,6 +9,7 @@ use crate::world::{id_in, rows};
 
 mod agents;
 mod audit;
+mod delegations;
 mod hostile;
 mod links;
 mod locks;

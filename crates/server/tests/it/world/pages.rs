@@ -101,6 +101,8 @@ const NOBODYS_AGENT: &str = "/agents/0197a000-0000-7000-8000-000000000000";
 const NOBODYS_POLICY: &str = "/policies/0197a000-0000-7000-8000-000000000000";
 const NOBODYS_POLICY_BACK: &str = "/policies/0197a000-0000-7000-8000-000000000000/backtest";
 const NOBODYS_POLICY_OFF: &str = "/policies/0197a000-0000-7000-8000-000000000000/deactivate";
+const NOBODYS_DELEGATION: &str = "/delegations/0197a000-0000-7000-8000-000000000000";
+const NOBODYS_DELEGATION_END: &str = "/delegations/0197a000-0000-7000-8000-000000000000/end";
 const NOBODYS_SETUP: &str = "/agents/0197a000-0000-7000-8000-000000000000/setup";
 const NOBODYS_AGENT_KEY: &str = "/agents/0197a000-0000-7000-8000-000000000000/key";
 const NOBODYS_AGENT_DRAIN: &str = "/agents/0197a000-0000-7000-8000-000000000000/drain";
@@ -226,6 +228,13 @@ pub(crate) const PAGES: &[PageDoor] = &[
         .right("/policies/$policy/backtest", "version=1&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
     submit("/policies/{id}/deactivate", "=", 404).at(NOBODYS_POLICY_OFF).for_members(403)
         .right("/policies/$policy/deactivate", "="),
+    look("/delegations", "/delegations", 200),
+    submit("/delegations", "version=&delegate_to=&kind=transfer&task_types=&resource_patterns=&risk_above=&starts_at=&expires_at=", 422)
+        .right("/delegations", "version=&delegate_to=$standin&kind=transfer&task_types=&resource_patterns=&risk_above=&starts_at=&expires_at="),
+    submit("/delegations/{id}", "version=1&delegate_to=&kind=transfer&task_types=&resource_patterns=&risk_above=&starts_at=&expires_at=", 404).at(NOBODYS_DELEGATION)
+        .right("/delegations/$delegation", "version=1&delegate_to=$standin&kind=follow&task_types=&resource_patterns=&risk_above=&starts_at=&expires_at="),
+    submit("/delegations/{id}/end", "=", 404).at(NOBODYS_DELEGATION_END)
+        .right("/delegations/$delegation/end", "="),
     look("/settings", "/settings", 200),
     submit("/settings", "name=lock:max_ttl&value=nope", 422).for_members(403)
         .right("/settings", "name=lock:max_ttl&value=60"),

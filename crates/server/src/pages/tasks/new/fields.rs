@@ -1,19 +1,14 @@
 //! What is typed on the page of a new task, what it means, and what is wrong with it, field by field.
 
-use std::collections::BTreeMap;
-
-use axum::http::StatusCode;
+use domain::Id;
 use domain::json::{self, FieldError};
 use domain::projects::Project;
-use domain::{Id, Timestamp};
-use hub::HubError;
 use hub::tasks::NewTask;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::pages::capitalised;
-use crate::pages::show::{Markup, line};
-use crate::problem::Problem;
+use crate::pages::form::{moment, several, some};
+use crate::pages::wrong::wrong;
 
 /// What is done with what was typed.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +85,7 @@ impl TaskFields {
             slug: some(&self.slug),
             path: some(&self.path),
             assignee: None,
-            due_at: self.due_at(&mut errors),
+            due_at: moment("/due_at", &self.due_at, &mut errors),
             depends_on: Vec::new(),
             submit: self.then == Then::Submit,
         };
@@ -157,24 +152,6 @@ impl TaskFields {
         let text = some(&self.project_id)?;
         text.parse().map_err(|_| errors.push(wrong("/project_id", "there is no such project"))).ok()
     }
-
-    /// Browsers send no seconds and no zone.
-    fn due_at(&self, errors: &mut Vec<FieldError>) -> Option<Timestamp> {
-        const TO_THE_MINUTE: usize = "2026-03-18T15:30".len();
-        let mut text = some(&self.due_at)?;
-        if text.len() == TO_THE_MINUTE {
-            text.push_str(":00");
-        }
-        if !text.ends_with('Z') {
-            text.push('Z');
-        }
-        let read = text.parse::<Timestamp>();
-        read.map_err(|_| errors.push(wrong("/due_at", "must be a date and a time of day"))).ok()
-    }
-}
-
-fn wrong(pointer: &str, detail: &str) -> FieldError {
-    FieldError { pointer: pointer.to_owned(), detail: detail.to_owned() }
 }
 
 /// Browsers end lines with both.
@@ -182,18 +159,8 @@ fn said(text: &str) -> String {
     text.replace("\r\n", "\n").trim().to_owned()
 }
 
-fn some(text: &str) -> Option<String> {
-    Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
-}
-
-/// Words between commas, blanks or on lines of their own.
-fn several(text: &str) -> Vec<String> {
-    let words = text.split([',', '\n']).map(str::trim).filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
 }
 
 /// `database:prod-orders`, or with ` shared` after it. What it is not, the hub says.
@@ -210,66 +177,8 @@ fn resource(line: &str) -> Value {
     Value::Object(members)
 }
 
-/// What is wrong, by the field it was typed into.
-#[derive(Default)]
-pub(super) struct Wrong {
-    pub(super) status: Option<StatusCode>,
-    fields: BTreeMap<&'static str, Markup>,
-}
-
-impl Wrong {
-    /// What the hub says of it; what is not about the task is a problem of its own.
-    pub(super) fn of(error: HubError) -> Result<Self, Problem> {
-        let errors = match error {
-            HubError::Invalid(errors) => errors,
-            HubError::Conflict(words) => vec![wrong("/slug", words.trim_start_matches("slug: "))],
-            HubError::TooManyOpen { .. } => vec![wrong("", &error.to_string())],
-            HubError::ExecutorDisabled(_) => vec![wrong("/config/action", &error.to_string())],
-            other => return Err(other.into()),
-        };
-        let mut fields: BTreeMap<&'static str, Markup> = BTreeMap::new();
-        for error in &errors {
-            let (field, words) = placed(error);
-            let said = fields.entry(field).or_default();
-            if !said.is_empty() {
-                said.text(" ");
-            }
-            said.raw(format_args!("{}", line(&words)));
-        }
-        Ok(Self { status: Some(StatusCode::UNPROCESSABLE_ENTITY), fields })
-    }
-
-    /// What is wrong with no field in particular.
-    pub(super) fn all(&self) -> Option<&Markup> {
-        self.fields.get("")
-    }
-
-    /// How many fields are wrong.
-    pub(super) fn count(&self) -> usize {
-        self.fields.keys().filter(|field| !field.is_empty()).count()
-    }
-
-    /// For the control: that it is wrong, and where that is said.
-    pub(super) fn mark(&self, field: &str) -> Markup {
-        let mut markup = Markup::default();
-        if self.fields.contains_key(field) {
-            markup.raw(format_args!(" aria-invalid=\"true\" aria-describedby=\"{field}-bad\""));
-        }
-        markup
-    }
-
-    /// Below the control.
-    pub(super) fn said(&self, field: &str) -> Markup {
-        let mut markup = Markup::default();
-        if let Some(words) = self.fields.get(field) {
-            markup.raw(format_args!("<small class=\"bad\" id=\"{field}-bad\">{words}</small>"));
-        }
-        markup
-    }
-}
-
 /// Fields by where the hub finds them; what begins alike, the longer first.
-const PLACES: [(&str, &str); 15] = [
+pub(super) const PLACES: [(&str, &str); 15] = [
     ("/config/description", "description"),
     ("/config/type", "task_type"),
     ("/config/resources", "resources"),
@@ -286,29 +195,6 @@ const PLACES: [(&str, &str); 15] = [
     ("/depends_on", "depends_on"),
     ("/due_at", "due_at"),
 ];
-
-/// The field an error is about, and what is said there: the rest of the way to it, counted from 1.
-fn placed(error: &FieldError) -> (&'static str, String) {
-    let of = |(root, field): &(&'static str, &'static str)| {
-        let rest = error.pointer.strip_prefix(root)?;
-        (rest.is_empty() || rest.starts_with('/')).then_some((*field, rest.to_owned()))
-    };
-    let Some((field, rest)) = PLACES.iter().find_map(of) else {
-        return ("", capitalised(&error.detail));
-    };
-    let steps: Vec<String> = rest.split('/').filter(|step| !step.is_empty()).map(counted).collect();
-    match steps.is_empty() {
-        true => (field, capitalised(&error.detail)),
-        false => (field, capitalised(&format!("{}: {}", steps.join(", "), error.detail))),
-    }
-}
-
-fn counted(step: &str) -> String {
-    match step.parse::<usize>() {
-        Ok(number) => format!("number {}", number + 1),
-        Err(_) => step.replace('_', " "),
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -366,15 +252,5 @@ mod tests {
             let typed = super::tests::typed(|typed| typed.more = more.to_owned());
             assert_eq!(typed.wanted().1.len(), 1, "{more}");
         }
-    }
-
-    #[test]
-    fn an_error_is_said_at_its_field() {
-        let at = |pointer: &str| placed(&wrong(pointer, "must be short"));
-        assert_eq!(at("/slug"), ("slug", "Must be short.".to_owned()));
-        assert_eq!(at("/config/resources/1/id"), ("resources", "Number 2, id: must be short.".to_owned()));
-        assert_eq!(at("/config/max_retries"), ("more", "Max retries: must be short.".to_owned()));
-        assert_eq!(at("/config/typed").0, "more");
-        assert_eq!(at("/elsewhere").0, "");
     }
 }
