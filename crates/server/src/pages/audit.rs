@@ -25,7 +25,7 @@ use super::account::Nothing;
 use super::form::Filled;
 use super::lists::{Address, Chip, Names, denied, given};
 use super::shell::Shell;
-use super::show::{Markup, absolute, ago, filters, grouped};
+use super::show::{Markup, absolute, ago, filters, grouped, plural};
 use super::{lead_to, page};
 use crate::App;
 use crate::api::page::List;
@@ -68,6 +68,8 @@ struct AuditPage<'a> {
     check: Option<Check>,
     newest_seal: Option<String>,
     seals: Vec<()>,
+    /// Whether the last check found them whole.
+    is_proven: bool,
     /// Whether rows wait for the next seal.
     is_sealing: bool,
     key_id: Option<String>,
@@ -109,8 +111,10 @@ pub(crate) async fn show(
     let names = Names::of(&app, &shell, found.iter().map(|row| row.entry.actor)).await?;
     let seals = reading::list_seals(&app.hub, &shell.caller, None, SEALS_DRAWN).await?;
     let newest = seals.first();
+    let check = last(&app, &shell).await?;
     let template = AuditPage {
-        check: last(&app, &shell).await?,
+        is_proven: check.as_ref().is_some_and(|check| check.ok),
+        check,
         newest_seal: newest.map(|seal| grouped(i64::try_from(seal.number).unwrap_or(i64::MAX))),
         key_id: newest.map(|seal| seal.key_id.clone()),
         is_sealing: found.first().is_some_and(|row| row.seal.is_none()),
@@ -145,13 +149,20 @@ async fn last(app: &App, shell: &Shell) -> Result<Option<Check>, HubError> {
     }
 }
 
+fn many(count: i64, noun: &str) -> String {
+    plural(usize::try_from(count).unwrap_or(0), noun)
+}
+
 fn checked(check: &AuditCheck, now: Timestamp) -> Check {
     Check {
         ok: check.ok,
         finding: check.finding.clone(),
-        seals: grouped(check.seals),
-        rows: grouped(check.rows),
-        unsealed: grouped(check.unsealed),
+        seals: many(check.seals, "seal"),
+        rows: many(check.rows, "row"),
+        unsealed: match check.unsealed {
+            1 => "1 row was".to_owned(),
+            more => format!("{} rows were", grouped(more)),
+        },
         at: absolute(check.updated_at),
         ago: ago(check.updated_at, now),
     }

@@ -71,7 +71,11 @@ impl Chosen {
             dot,
             health,
             heard: agent.last_heartbeat.map(|at| ago(at, shell.now)),
-            says: agent.health.as_ref().map(|said| code(said).lines),
+            says: agent
+                .health
+                .as_ref()
+                .filter(|said| **said != serde_json::json!({}))
+                .map(|said| code(said).lines),
             retired: agent.deactivated_at.map(absolute),
             may_change: may_write && seen.config().is_some() && agent.deactivated_at.is_none(),
             is_draining: agent.draining,

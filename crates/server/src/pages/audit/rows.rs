@@ -29,6 +29,8 @@ pub(super) fn row(found: &Found, names: &Names, address: &Address) -> Row {
     let at = entry.occurred_at.to_string();
     let change = match (&entry.from_state, &entry.to_state) {
         (None, None) => None,
+        // It was made as what it is.
+        (Some(from), Some(to)) if from == to => Some((None, word(&entry.subject, Some(to)))),
         (from, to) => Some((word(&entry.subject, from.as_deref()), word(&entry.subject, to.as_deref()))),
     };
     Row {
@@ -37,7 +39,7 @@ pub(super) fn row(found: &Found, names: &Names, address: &Address) -> Row {
         time: at.get(11..).unwrap_or_default().trim_end_matches('Z').to_owned(),
         who: names.face(entry.actor),
         action: line(&entry.action),
-        subject: line(&format!("{} {}", entry.subject.kind, shortened(&entry.subject.id))),
+        subject: subject(&entry.subject),
         about: about(&entry.subject),
         change,
         origin: entry.ip.as_deref().or(entry.service.as_deref()).map(line),
@@ -47,11 +49,16 @@ pub(super) fn row(found: &Found, names: &Names, address: &Address) -> Row {
 }
 
 /// An id tells people nothing after its beginning; the whole is in the open row.
-fn shortened(id: &str) -> String {
-    match Uuid::parse_str(id) {
-        Ok(_) => format!("…{}", &id[id.len().saturating_sub(8)..]),
-        Err(_) => id.to_owned(),
+fn subject(subject: &Subject) -> Markup {
+    let mut markup = line(&subject.kind);
+    match Uuid::parse_str(&subject.id) {
+        Ok(_) => {
+            let end = &subject.id[subject.id.len().saturating_sub(8)..];
+            markup.raw(format_args!(" <span class=\"nowrap\">…{}</span>", line(end)));
+        }
+        Err(_) => markup.raw(format_args!(" {}", line(&subject.id))),
     }
+    markup
 }
 
 /// Where one sees what the row is about.

@@ -13,7 +13,7 @@ use crate::pages::drawing::layers::{Sizes, layered};
 use crate::pages::show::{plural, span};
 use crate::pages::task_list::rows::{since, title_of};
 
-const SIZES: Sizes = Sizes { width: 200, height: 56, across: 56, between: 24, margin: 20 };
+const SIZES: Sizes = Sizes { width: 256, height: 56, across: 56, between: 24, margin: 20 };
 const TEXT: i32 = 36;
 
 /// The drawing.
