@@ -123,7 +123,7 @@ fn numbers(all: &Counted, decisions: &Decisions, lines: &Chart, mine: i64) -> Ve
         number(
             "Applying now",
             counted(all.applying),
-            "attempts under way".to_owned(),
+            if all.applying == 1 { "attempt under way" } else { "attempts under way" }.to_owned(),
             "/tasks?state=APPLYING",
         ),
         Number {

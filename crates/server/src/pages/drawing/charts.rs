@@ -42,7 +42,7 @@ pub(in crate::pages) struct Bars {
 
 /// Where the axis ends; the numbers stand to its left.
 pub(in crate::pages) const AXIS: i32 = 36;
-const WIDTH: i32 = 640;
+const WIDTH: i32 = 480;
 const FLOOR: i32 = 160;
 const CEILING: i32 = 24;
 const GRID_LINES: i64 = 4;

@@ -113,8 +113,8 @@ fn decisions_found(by_day: &BTreeMap<i64, [i64; 3]>) -> String {
             let [approved, changes, rejected] = parts;
             let sum: i64 = parts.iter().sum();
             format!(
-                "Answers of people in {DAYS} days. Most on {} with {sum}: {approved} approved, {changes} wanted \
-                 changed, {rejected} rejected.",
+                "Answers of people in {DAYS} days. Most on {} with {sum}: {approved} approved, {changes} sent \
+                 back, {rejected} rejected.",
                 date(*day)
             )
         }
@@ -164,7 +164,7 @@ pub(super) fn states(all: &Counted) -> Chart {
         ("Draft", "c5", all.drafts),
         ("In review", "c1", all.reviewing),
         ("Approved", "c2", all.approved),
-        ("Applying", "c3", all.applying),
+        ("Applying", "c-run", all.applying),
     ];
     let most = values.iter().max_by_key(|(_, _, count)| *count).filter(|(_, _, count)| *count > 0);
     let finding = match most {
@@ -215,7 +215,8 @@ pub(super) async fn lines(app: &App, shell: &Shell) -> Result<Chart, HubError> {
         .collect();
     lengths.sort_by_key(|(key, count)| (std::cmp::Reverse(*count), key.clone()));
     let finding = match lengths.first() {
-        Some((key, count)) => format!("The longest line is for {key}, with {count}."),
+        Some((key, 1)) => format!("The longest line is for {key}, with 1 place."),
+        Some((key, count)) => format!("The longest line is for {key}, with {count} places."),
         None => "Nobody waits for a lock.".to_owned(),
     };
     let keys = plural(lengths.len(), "key");
@@ -252,7 +253,7 @@ mod tests {
         days.insert(20_529, [5, 1, 2]);
         assert_eq!(
             decisions_found(&days),
-            "Answers of people in 14 days. Most on 17 Mar with 8: 5 approved, 1 wanted changed, 2 rejected."
+            "Answers of people in 14 days. Most on 17 Mar with 8: 5 approved, 1 sent back, 2 rejected."
         );
     }
 }

@@ -73,11 +73,7 @@ async fn the_overview_counts_and_says_what_it_shows() {
         );
         holds(
             &page,
-            &[
-                "1 waits for you",
-                "with 1: 1 approved, 0 wanted changed, 0 rejected.",
-                ">rob@default.example<",
-            ],
+            &["1 waits for you", "with 1: 1 approved, 0 sent back, 0 rejected.", ">rob@default.example<"],
         );
         holds(&page, &["href=\"/tasks?state=REVIEWING\"", "href=\"/locks\"", "Every review can end"]);
         // Nobody is left who may sign: that is not shown as waiting.
