@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::asking::View;
 use crate::App;
+use crate::pages::lists::Names;
 use crate::pages::reading::title;
 use crate::pages::shell::Shell;
 use crate::pages::show::{Markup, ago, line, lines, pill};
@@ -22,6 +23,7 @@ pub(super) struct Row {
     pub(super) answer: &'static str,
     pub(super) at: Markup,
     pub(super) author: Markup,
+    pub(super) author_icon: &'static str,
     pub(super) state: Markup,
     pub(super) reason: Option<Markup>,
     /// Why it no longer counts.
@@ -32,10 +34,11 @@ pub(super) struct Row {
 /// The latest answers, the newest first.
 pub(super) async fn rows(app: &App, shell: &Shell, current: &[Uuid]) -> Result<Vec<Row>, Problem> {
     let found = approvals::answered(&app.hub, &shell.caller, DONE_SHOWN).await?;
-    Ok(found.iter().filter_map(|answered| row(answered, shell, current)).collect())
+    let names = Names::of(app, shell, found.iter().map(|answered| answered.task.task.author_id)).await?;
+    Ok(found.iter().filter_map(|answered| row(answered, &names, (shell, current))).collect())
 }
 
-fn row(answered: &Answered, shell: &Shell, current: &[Uuid]) -> Option<Row> {
+fn row(answered: &Answered, names: &Names, (shell, current): (&Shell, &[Uuid])) -> Option<Row> {
     let (approval, task) = (&answered.approval, &answered.task);
     let response = approval.response.as_ref()?;
     let (answer, icon) = match (approval.kind, response.action) {
@@ -52,6 +55,7 @@ fn row(answered: &Answered, shell: &Shell, current: &[Uuid]) -> Option<Row> {
         answer,
         at: ago(response.at, shell.now),
         author: line(&task.author_name),
+        author_icon: names.face(task.task.author_id).symbol(),
         state: pill(task.task.state),
         reason: response.reason.as_deref().map(lines),
         void: (approval.status == ApprovalStatus::Superseded).then_some("void since it was edited"),

@@ -12,6 +12,7 @@ use super::asking::View;
 use crate::App;
 use crate::pages::form::Filled;
 use crate::pages::lead_to;
+use crate::pages::lists::Names;
 use crate::pages::reading::title;
 use crate::pages::shell::Shell;
 use crate::pages::show::{Markup, ago, line, pill};
@@ -33,7 +34,8 @@ pub(super) struct Row {
     pub(super) icon: &'static str,
     pub(super) words: &'static str,
     pub(super) at: Markup,
-    pub(super) actor: Option<Markup>,
+    /// Who did it, and their symbol.
+    pub(super) actor: Option<(Markup, &'static str)>,
     pub(super) state: Markup,
     pub(super) is_unread: bool,
     pub(super) current: bool,
@@ -42,12 +44,14 @@ pub(super) struct Row {
 /// The latest, the newest first.
 pub(super) async fn listed(app: &App, shell: &Shell, current: &[Uuid]) -> Result<Listed, Problem> {
     let found = notifications::told(&app.hub, &shell.caller, TOLD_SHOWN).await?;
-    let rows: Vec<Row> = found.iter().map(|told| row(told, shell, current)).collect();
+    let actors = found.iter().filter_map(|told| told.notification.actor_id).map(Id::new);
+    let names = Names::of(app, shell, actors).await?;
+    let rows: Vec<Row> = found.iter().map(|told| row(told, &names, (shell, current))).collect();
     let unread = rows.iter().filter(|row| row.is_unread).map(|row| row.id.clone()).collect();
     Ok(Listed { rows, unread })
 }
 
-fn row(told: &Told, shell: &Shell, current: &[Uuid]) -> Row {
+fn row(told: &Told, names: &Names, (shell, current): (&Shell, &[Uuid])) -> Row {
     let (what, task) = (&told.notification, &told.task.task);
     let (words, icon) = said(what.kind);
     Row {
@@ -57,11 +61,15 @@ fn row(told: &Told, shell: &Shell, current: &[Uuid]) -> Row {
         icon,
         words,
         at: ago(what.created_at, shell.now),
-        actor: told.actor.as_deref().map(line),
+        actor: told.actor.as_deref().map(|name| (line(name), symbol(what, names))),
         state: pill(task.state),
         is_unread: what.read_at.is_none(),
         current: current.contains(&task.id.raw()),
     }
+}
+
+fn symbol(what: &Notification, names: &Names) -> &'static str {
+    what.actor_id.map_or("user", |actor| names.face(Id::new(actor)).symbol())
 }
 
 /// What it tells, in words, and its symbol.

@@ -108,6 +108,11 @@ impl Face {
         markup
     }
 
+    /// Its symbol, where there is no room for a face.
+    pub(crate) const fn symbol(&self) -> &'static str {
+        if self.is_agent { "agent" } else { "user" }
+    }
+
     /// The name alone.
     pub(crate) fn named(&self) -> Markup {
         super::line(&self.name)
