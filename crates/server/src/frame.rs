@@ -10,7 +10,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    REFERRER_POLICY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use axum::response::IntoResponse;
@@ -81,14 +82,16 @@ async fn around(app: &App, routes: Router, mut request: Request) -> Response<Bod
     let method = request.method().clone();
     let uri = request.uri().clone();
     let may_be_compressed = request.headers().contains_key(ACCEPT_ENCODING);
+    let accepts = request.headers().get(ACCEPT).cloned();
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let trace = trace_id(request.headers()).map(str::to_owned);
     let mut response = limit_time(app, routes, request).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        match pages::owns(uri.path()) {
+        let asked = (&method, &uri);
+        match pages::owns(uri.path()) || pages::is_astray(&problem, asked, accepts.as_ref()) {
             true => {
                 let id = id.to_str().unwrap_or_default();
-                pages::render(&mut response, problem, &app.options, (&method, &uri), id);
+                pages::render(&mut response, problem, &app.options, asked, id);
             }
             false => render(&mut response, problem, uri.path(), &id),
         }

@@ -10,6 +10,7 @@ use axum::http::{Response, StatusCode};
 use axum::routing::{get, post};
 use domain::cursor::CursorKey;
 use domain::delegations::Delegation;
+use domain::json::FieldError;
 use domain::permissions::Capability;
 use domain::{Id, rendering};
 use garde::Validate;
@@ -282,6 +283,11 @@ fn may_not_delegate(shell: &Shell) -> Option<Response<Body>> {
     denied(shell, Capability::ApprovalsDecide, "Delegations", "Delegations of one's own")
 }
 
+/// In the words of the page, which has other names for its fields than the wire.
+fn as_labelled(error: FieldError) -> FieldError {
+    FieldError { detail: error.detail.replace("starts_at", "its beginning"), ..error }
+}
+
 /// The page with what was typed, and what is wrong with it; what is not about that is a problem of its own.
 async fn again(
     app: &App,
@@ -290,7 +296,7 @@ async fn again(
     error: HubError,
 ) -> Result<Response<Body>, Problem> {
     let errors = match error {
-        HubError::Invalid(errors) => errors,
+        HubError::Invalid(errors) => errors.into_iter().map(as_labelled).collect(),
         HubError::Conflict(words) => vec![wrong("", &words)],
         HubError::PreconditionFailed => {
             vec![wrong("", "it was changed elsewhere meanwhile; open it again to see how it stands")]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::form::Filled;
 use super::show::filters;
-use super::{host, logged_in, next, oidc, page};
+use super::{capitalised, host, logged_in, next, oidc, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};
 use crate::problem::Problem;
@@ -73,7 +73,7 @@ pub(crate) async fn submit(
         Ok(done) => return Ok(logged_in(&app.options, &done.secret, next.unwrap_or("/"))),
         Err(error) => error,
     };
-    let message = refused.to_string();
+    let message = capitalised(&refused.to_string());
     let before = Before { email: &form.email, next, message: Some(&message) };
     match refused {
         HubError::Unauthenticated(_) => Ok(shown(&app, StatusCode::UNAUTHORIZED, &before)),

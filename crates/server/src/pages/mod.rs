@@ -127,6 +127,18 @@ pub(crate) fn owns(path: &str) -> bool {
     path == "/" || SECTIONS.into_iter().any(below)
 }
 
+/// Whether somebody has followed a wrong link in a browser: they are told so on a page, programs in JSON.
+pub(crate) fn is_astray(
+    problem: &Problem,
+    (method, uri): (&Method, &Uri),
+    accepts: Option<&HeaderValue>,
+) -> bool {
+    let is_browser =
+        accepts.and_then(|types| types.to_str().ok()).is_some_and(|types| types.contains("text/html"));
+    let is_program = uri.path() == "/api" || uri.path().starts_with("/api/");
+    problem.code == Code::NotFound && method == Method::GET && is_browser && !is_program
+}
+
 /// A rendered template.
 fn page(status: StatusCode, template: &impl Template) -> Response<Body> {
     match template.render() {
@@ -156,7 +168,9 @@ fn host(options: &Options) -> &str {
 /// A whole sentence.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    letters.next().map_or(String::new(), |first| {
+        format!("{}{}.", first.to_uppercase(), letters.as_str().trim_end_matches('.'))
+    })
 }
 
 /// A time to the minute, as people read it.
@@ -203,7 +217,7 @@ pub(crate) fn render(
     let template = ErrorPage {
         host: host(options),
         title: &problem.body.title,
-        detail: &problem.body.detail,
+        detail: &capitalised(&problem.body.detail),
         errors: errors.collect(),
         code: &problem.body.code,
         request_id,
@@ -245,6 +259,20 @@ mod tests {
             assert!(!owns(path), "{path}");
         }
         assert!(table().iter().all(|page| owns(page.path) || page.path == "/assets/{name}"));
+    }
+
+    #[test]
+    fn a_wrong_link_is_a_page_in_browsers_only() {
+        let html = HeaderValue::from_static("text/html,application/xhtml+xml;q=0.9");
+        let any = HeaderValue::from_static("*/*");
+        let astray = |code, path: &'static str, accepts: Option<&HeaderValue>| {
+            is_astray(&Problem::new(code, "no"), (&Method::GET, &Uri::from_static(path)), accepts)
+        };
+        assert!(astray(Code::NotFound, "/nowhere", Some(&html)));
+        assert!(!astray(Code::NotFound, "/nowhere", Some(&any)));
+        assert!(!astray(Code::NotFound, "/nowhere", None));
+        assert!(!astray(Code::NotFound, "/api/v1/nowhere", Some(&html)));
+        assert!(!astray(Code::Unauthenticated, "/metrics", Some(&html)));
     }
 
     #[test]

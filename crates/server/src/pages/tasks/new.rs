@@ -29,6 +29,8 @@ use crate::pages::wrong::{Wrong, wrong};
 use crate::pages::{Page, lead_to, page};
 use crate::problem::Problem;
 
+/// Where the hub finds what a task touches.
+const RESOURCES: &str = "/config/resources/";
 const PROJECTS_SHOWN: i64 = 100;
 
 #[derive(Template)]
@@ -106,7 +108,12 @@ async fn wanted(app: &App, shell: &Shell, typed: &TaskFields) -> Result<NewTask,
     }
     // What is left of it is asked about too, so that nobody learns of one mistake after the other.
     if let Err(HubError::Invalid(more)) = tasks::simulate(&app.hub, &shell.caller, wanted).await {
-        errors.extend(more);
+        // A line that is no resource at all has no id that could be too short.
+        let told: Vec<String> = errors.iter().map(|error| format!("{}/", error.pointer)).collect();
+        let told = |error: &FieldError| {
+            told.iter().any(|root| root.starts_with(RESOURCES) && error.pointer.starts_with(root))
+        };
+        errors.extend(more.into_iter().filter(|error| !told(error)));
     }
     Err(HubError::Invalid(errors))
 }

@@ -103,6 +103,11 @@ impl TaskFields {
         set("description", said(&self.description).into());
         set("type", self.task_type.trim().into());
         set("resources", Value::Array(lines(&self.resources).map(resource).collect()));
+        let is_nameless = |line: &str| line.split_whitespace().next().is_none_or(|name| !name.contains(':'));
+        for (place, _) in lines(&self.resources).enumerate().filter(|(_, line)| is_nameless(line)) {
+            let pointer = format!("/config/resources/{place}");
+            errors.push(wrong(&pointer, "must be type:id, such as database:prod-orders"));
+        }
         set("declared_risk", self.declared_risk.clone().into());
         set("rollback_strategy", self.rollback_strategy.clone().into());
         for (name, text) in [("priority", &self.priority), ("timeout_seconds", &self.timeout_seconds)] {
@@ -244,10 +249,11 @@ mod tests {
             typed.priority = "high".to_owned();
             typed.due_at = "tomorrow".to_owned();
             typed.project_id = "x".to_owned();
+            typed.resources = "database:orders\norders".to_owned();
         });
         let (_, errors) = typed.wanted();
         let found: Vec<&str> = errors.iter().map(|error| error.pointer.as_str()).collect();
-        assert_eq!(found, ["/config", "/config/priority", "/project_id", "/due_at"]);
+        assert_eq!(found, ["/config", "/config/resources/1", "/config/priority", "/project_id", "/due_at"]);
         for more in ["[]", "{", "{\"a\": 1, \"a\": 2}"] {
             let typed = super::tests::typed(|typed| typed.more = more.to_owned());
             assert_eq!(typed.wanted().1.len(), 1, "{more}");
