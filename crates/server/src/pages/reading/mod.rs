@@ -138,12 +138,22 @@ impl People<'_> {
         if id == self.me { line("You") } else { self.face(id).named() }
     }
 
+    /// The same, within a sentence.
+    fn within(&self, id: Id<Account>) -> Markup {
+        if id == self.me { line("you") } else { self.face(id).named() }
+    }
+
     pub(super) fn is_me(&self, id: Id<Account>) -> bool {
         id == self.me
     }
 }
 
 impl Reading {
+    /// Whether its review cannot end any more as things are.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.quorums.iter().any(|quorum| quorum.unreachable)
+    }
+
     pub(super) fn of(dossier: &Dossier, shell: &Shell, from: &'static str) -> Self {
         let (task, now) = (&dossier.seen.task, shell.now);
         let people = People { names: &dossier.names, me: shell.caller.credential.account.id };
@@ -163,7 +173,7 @@ impl Reading {
             level: risk(task.risk.level, None),
             factors: task.risk.factors.iter().map(factor).collect(),
             author: people.face(task.author_id).who(),
-            started_by: dossier.started_by.map(|owner| people.named(owner)),
+            started_by: dossier.started_by.map(|owner| people.within(owner)),
             ticket: task.metadata.get("ticket_ref").and_then(Value::as_str).map(line),
             revision: task.revision,
             since: since(task, now),

@@ -32,6 +32,8 @@ pub(in crate::pages) struct SeatShown {
     pub(in crate::pages) is_waiting: bool,
     /// What the answer was: `check`, `x`, `edit`; empty: none yet.
     pub(in crate::pages) icon: &'static str,
+    /// Its colour: only a yes is green.
+    pub(in crate::pages) class: &'static str,
     /// Through whom it came, the first asked first.
     pub(in crate::pages) chain: Vec<Markup>,
 }
@@ -81,24 +83,26 @@ fn seats(dossier: &Dossier, place: usize, people: &People<'_>, now: Timestamp) -
 
 fn shown(seat: &Seat, dossier: &Dossier, people: &People<'_>, now: Timestamp) -> SeatShown {
     let approval = &seat.approval;
+    let (icon, class) = icon(approval);
     SeatShown {
         face: people.face(approval.reviewer_id).avatar(),
         name: people.named(approval.reviewer_id),
         about: stands(approval, people, now),
         is_me: people.is_me(approval.reviewer_id),
         is_waiting: approval.status == ApprovalStatus::Pending,
-        icon: icon(approval),
+        icon,
+        class,
         chain: chain(approval, dossier, people),
     }
 }
 
-fn icon(approval: &Approval) -> &'static str {
+fn icon(approval: &Approval) -> (&'static str, &'static str) {
     match (approval.status, approval.response.as_ref().map(|response| response.action)) {
-        (ApprovalStatus::Approved, _) => "check",
-        (ApprovalStatus::Rejected, Some(Answer::RequestChanges)) => "edit",
-        (ApprovalStatus::Rejected, _) => "x",
-        (ApprovalStatus::Delegated, _) => "delegate",
-        _ => "",
+        (ApprovalStatus::Approved, _) => ("check", "i ok"),
+        (ApprovalStatus::Rejected, Some(Answer::RequestChanges)) => ("edit", "i warn"),
+        (ApprovalStatus::Rejected, _) => ("x", "i bad"),
+        (ApprovalStatus::Delegated, _) => ("delegate", "i"),
+        _ => ("", "i"),
     }
 }
 

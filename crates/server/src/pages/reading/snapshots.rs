@@ -88,6 +88,7 @@ fn quorum() -> Quorum {
         is_me,
         is_waiting: icon.is_empty(),
         icon,
+        class: "i ok",
         chain: if is_me { vec![line("<Ann>"), line("You")] } else { Vec::new() },
     };
     Quorum {

@@ -37,6 +37,8 @@ struct ActPage<'a> {
     words: Words,
     /// Why it cannot be done; none: it can.
     closed: Option<String>,
+    /// Whether that is because of who asks.
+    denied: bool,
     asks_reason: bool,
     asks_ticket: bool,
     /// How many tasks wait for it, where they can wait for the new one.
@@ -265,6 +267,7 @@ fn shown(shell: &Shell, dossier: &Dossier, offer: Offer, (typed, wrong): (ActFor
         title: title(&dossier.seen.config),
         pill: pill(task.state),
         words: words(offer, dossier),
+        denied: closed_status == Some(StatusCode::FORBIDDEN),
         closed: closed.map(|problem| capitalised(&problem.body.detail)),
         asks_reason: asks_reason(offer),
         asks_ticket: asks_ticket(offer),

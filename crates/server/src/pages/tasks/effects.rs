@@ -201,14 +201,14 @@ pub(super) fn override_asked(dossier: &Dossier) -> Option<String> {
         .filter(|request| request.kind == ApprovalKind::Override && request.status == ApprovalStatus::Pending)
         .collect();
     let first = open.first()?;
-    let who = match open.len() {
-        1 => "1 admin is asked".to_owned(),
-        more => format!("{more} admins are asked"),
+    let (who, until) = match open.len() {
+        1 => ("1 admin is asked".to_owned(), "Until they sign"),
+        more => (format!("{more} admins are asked"), "Until one of them signs"),
     };
     Some(match first.is_about_skipping() {
-        true => format!(
-            "{who} whether it need not wait for what is not completed. Until one of them signs it goes on waiting."
-        ),
-        false => format!("{who} to override this review. Until one of them signs nothing changes."),
+        true => {
+            format!("{who} whether it need not wait for what is not completed. {until}, it goes on waiting.")
+        }
+        false => format!("{who} to override this review. {until}, nothing changes."),
     })
 }

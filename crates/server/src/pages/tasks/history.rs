@@ -8,11 +8,14 @@ use hub::audit::list::{Row, list};
 use hub::tasks::Dossier;
 
 use crate::App;
+use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
 use crate::pages::show::{Face, Markup, clock, line, lines, span, time};
 use crate::problem::Problem;
 
 const ROWS_SHOWN: i64 = 60;
+/// What the audit trail says of what the hub did without being asked.
+const BY_ITSELF: &str = "system";
 
 /// What happened.
 pub(super) struct History {
@@ -35,13 +38,16 @@ pub(super) struct Event {
 }
 
 pub(super) async fn history(app: &App, shell: &Shell, dossier: &Dossier) -> Result<History, Problem> {
-    let mut all: Vec<(Timestamp, Event)> = answers(dossier, shell);
+    let mut all: Vec<(Timestamp, Event)> = Vec::new();
     let allowed = shell.caller.capabilities.contains(Capability::AuditRead);
     if allowed {
         let filter = AuditFilter { task_id: Some(dossier.seen.task.id.raw()), ..AuditFilter::default() };
         let rows = list(&app.hub, &shell.caller, filter, ROWS_SHOWN).await?;
-        all.extend(rows.iter().map(|row| (row.entry.occurred_at, of_row(row, dossier, shell))));
+        let names = Names::of(app, shell, rows.iter().map(|row| row.entry.actor)).await?;
+        all.extend(rows.iter().map(|row| (row.entry.occurred_at, of_row(row, &names, shell))));
     }
+    // The sort is stable: below what it brought about, the answer that brought it about.
+    all.extend(answers(dossier, shell));
     all.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     Ok(History { allowed, events: all.into_iter().map(|(_, event)| event).collect() })
 }
@@ -82,17 +88,24 @@ fn named(dossier: &Dossier, shell: &Shell, id: Id<domain::accounts::Account>) ->
     let name = match dossier.names.get(&id) {
         _ if id == shell.caller.credential.account.id => line("You"),
         Some(named) => Face { name: named.name.clone(), is_agent: named.is_program, is_me: false }.named(),
-        None => line("The hub or somebody else"),
+        None => line("Somebody"),
     };
     markup.raw(format_args!("<b>{name}</b>"));
     markup
 }
 
-fn of_row(row: &Row, dossier: &Dossier, shell: &Shell) -> Event {
+fn of_row(row: &Row, names: &Names, shell: &Shell) -> Event {
     let entry = &row.entry;
     let (icon, class) = look(&entry.action, entry.to_state.as_deref());
-    let mut words = named(dossier, shell, entry.actor);
-    match in_words(&entry.action) {
+    let by_itself = entry.service.as_deref() == Some(BY_ITSELF);
+    let who = match names.face(entry.actor) {
+        _ if by_itself => line("The hub"),
+        face if face.is_me => line("You"),
+        face => face.named(),
+    };
+    let mut words = Markup::default();
+    words.raw(format_args!("<b>{who}</b>"));
+    match in_words(&entry.action, by_itself) {
         Some(said) => words.raw(format_args!(" {said}")),
         None => words.raw(format_args!(" <code>{}</code>", line(&entry.action))),
     }
@@ -116,8 +129,10 @@ fn of_row(row: &Row, dossier: &Dossier, shell: &Shell) -> Event {
 }
 
 /// What was done, in words; what has none is shown as it is on record.
-fn in_words(action: &str) -> Option<&'static str> {
+fn in_words(action: &str, by_itself: bool) -> Option<&'static str> {
     Some(match action {
+        // It applies nothing itself: it only gives up waiting for whoever does.
+        "task:failed" | "task:attempt_failed" if by_itself => "ended the attempt",
         "task:created" => "wrote the task",
         "task:updated" => "changed the task",
         "task:submitted" => "handed it in",

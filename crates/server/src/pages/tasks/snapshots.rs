@@ -16,7 +16,7 @@ const TASK: &str = "00000000-0000-7000-8000-0000000000aa";
 #[derive(Template)]
 #[template(source = "{% include \"parts/attempts.html\" %}", ext = "html")]
 struct Attempts {
-    attempts: [Attempt; 2],
+    attempts: [Attempt; 3],
 }
 
 #[derive(Template)]
@@ -57,6 +57,26 @@ fn read() -> Read {
     Read { id: TASK, revision: 1, hash: HashShown::of(hash()) }
 }
 
+fn failed(id: &str, error: &str, ended_by_hub: Option<&'static str>) -> Attempt {
+    Attempt {
+        id: id.to_owned(),
+        title: "Attempt 1".to_owned(),
+        agent: other("Bob", false).who(),
+        is_running: false,
+        result: "failed",
+        class: " bad",
+        times: time(before(600), "15:10 UTC to 15:20 UTC, 10 min"),
+        heartbeat: ago(before(600), NOW),
+        deadline: "15:30 UTC".to_owned(),
+        progress: None,
+        error: Some(lines(error)),
+        ended_by_hub,
+        output: Vec::new(),
+        output_about: "0 bytes".to_owned(),
+        locks: Vec::new(),
+    }
+}
+
 #[test]
 fn attempts_and_locks() {
     let running = Attempt {
@@ -71,6 +91,7 @@ fn attempts_and_locks() {
         deadline: "15:39 UTC".to_owned(),
         progress: Some(Far { percent: Some(40), message: Some(line("copying <orders>")) }),
         error: None,
+        ended_by_hub: None,
         output: vec![lines("$ <run>"), lines("ok")],
         output_about: "12 bytes".to_owned(),
         locks: vec![Taken {
@@ -79,23 +100,9 @@ fn attempts_and_locks() {
             fence: "4,294,967,297".to_owned(),
         }],
     };
-    let failed = Attempt {
-        id: "2".to_owned(),
-        title: "Attempt 1".to_owned(),
-        agent: other("Bob", false).who(),
-        is_running: false,
-        result: "failed",
-        class: " bad",
-        times: time(before(600), "15:10 UTC to 15:20 UTC, 10 min"),
-        heartbeat: ago(before(600), NOW),
-        deadline: "15:30 UTC".to_owned(),
-        progress: None,
-        error: Some(lines("exit <1>")),
-        output: Vec::new(),
-        output_about: "0 bytes".to_owned(),
-        locks: Vec::new(),
-    };
-    keeps("attempts", &Attempts { attempts: [running, failed] });
+    let said = failed("2", "exit <1>", None);
+    let lost = failed("3", "AGENT_LOST", Some("Nothing more was heard from the agent."));
+    keeps("attempts", &Attempts { attempts: [running, said, lost] });
     let lock = |is_free, about| Lock { name: line("database:<a>"), is_free, about: line(about) };
     keeps(
         "locks",

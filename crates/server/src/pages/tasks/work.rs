@@ -1,6 +1,6 @@
 //! Attempts to apply a task, what they wrote, and the locks it needs or holds.
 
-use domain::executions::{Execution, ExecutionResult, Phase, Purpose, TAIL_BYTES_MAX};
+use domain::executions::{Execution, ExecutionResult, Outcome, Phase, Purpose, TAIL_BYTES_MAX};
 use domain::permissions::Capability;
 use domain::tasks::TaskState;
 use hub::locks::queue;
@@ -26,6 +26,8 @@ pub(super) struct Attempt {
     /// How far the agent says it is.
     pub(super) progress: Option<Far>,
     pub(super) error: Option<Markup>,
+    /// What the error means where it is the hub's word and not the agent's.
+    pub(super) ended_by_hub: Option<&'static str>,
     pub(super) output: Vec<Markup>,
     pub(super) output_about: String,
     pub(super) locks: Vec<Taken>,
@@ -80,6 +82,7 @@ fn attempt(execution: &Execution, dossier: &Dossier, shell: &Shell) -> Attempt {
         deadline: clock(execution.deadline_at, shell.now),
         progress: far(execution),
         error: execution.error.as_deref().map(lines),
+        ended_by_hub: ended_by_hub(execution),
         output: execution.output_tail.lines().map(lines).collect(),
         output_about: match is_cut {
             true => format!("the end of {kept} bytes"),
@@ -106,6 +109,20 @@ fn result(execution: &Execution) -> (&'static str, &'static str) {
         (Phase::Ended, Some(ExecutionResult::Timeout)) => ("ran out of time", " bad"),
         (Phase::Ended, Some(ExecutionResult::Cancelled)) => ("ended by an admin", " bad"),
         (Phase::Ended, None) => ("ended", ""),
+    }
+}
+
+/// Why the hub ended it, in words. What an agent reports is its own word, whatever it looks like.
+fn ended_by_hub(execution: &Execution) -> Option<&'static str> {
+    if execution.outcome != Some(Outcome::Unknown) {
+        return None;
+    }
+    match execution.error.as_deref()? {
+        "AGENT_LOST" => Some("Nothing more was heard from the agent, so the hub ended the attempt."),
+        "TIMEOUT" => Some("Its time was over, so the hub ended the attempt."),
+        "LOCK_LOST" => Some("A lock that it needs was lost, so the hub ended the attempt."),
+        "FORCE_RELEASED" => Some("An admin released a lock that it needs, which ended the attempt."),
+        _ => None,
     }
 }
 

@@ -284,7 +284,10 @@ async fn an_override_asks_a_second_admin_and_says_so() {
         assert_eq!((&row["reason"], &row["ticket_ref"]), (&json!("a\nb"), &json!("INC-7")));
         assert_eq!(office.task(&task).await["state"], "REVIEWING");
         let page = office.page(&abe, &path).await;
-        assert!(page.contains("to override this review. Until one of them signs nothing changes."), "{page}");
+        assert!(
+            page.contains("to override this review. Until one of them signs, nothing changes."),
+            "{page}"
+        );
         let (action, hidden) = form(&page, "approve").unwrap();
         let signed =
             send(abe.on(hub.request("POST", &action)).form(&with(hidden, "reason", "so be it"))).await;

@@ -84,7 +84,7 @@ async fn every_state_has_its_page() {
         };
         expect(report("output", json!({"text": "line <1>\nline 2\u{1b}[2J\n"})), 200).await;
         let page = look(&hub, &mia, &task).await;
-        assert!(page.contains("What runs is what was signed"), "{page}");
+        assert!(page.contains("The agent was given what was signed"), "{page}");
         assert!(page.contains("line &#60;1&#62;") && page.contains("\\u001b"), "{page}");
         assert!(page.contains("resource:database:db-1"), "{page}");
         expect(report("fail", json!({"error": "broke <here>"})), 200).await;
