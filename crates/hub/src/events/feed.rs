@@ -112,11 +112,12 @@ async fn news(hub: &Hub, after: i64) -> Result<Vec<Numbered>, HubError> {
 }
 
 /// Whether an agent may find something to do after this. Waking those who look for work with everything that happens
-/// would have all of them look all the time.
+/// would have all of them look all the time. Whatever ends an attempt releases its locks, that of the task at least.
 fn frees_work(event_type: &str) -> bool {
     matches!(
         event_type,
-        "task:state_changed"
+        "task:approved"
+            | "task:completed"
             | "task:dependencies_skipped"
             | "task:rollback_asked"
             | "lock:released"
