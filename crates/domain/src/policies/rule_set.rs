@@ -349,7 +349,7 @@ impl<'a> Asking<'a> {
         }
         self.resources.iter().find_map(|resource| {
             let pattern = patterns.iter().find(|pattern| pattern.means(resource))?;
-            Some(format!("{} is like {}", resource.as_str(), pattern.as_str()))
+            Some(format!("{} matches {}", resource.as_str(), pattern.as_str()))
         })
     }
 

@@ -133,7 +133,7 @@ fn each_field_that_narrows_does() {
     assert_eq!(on(|rules| rules.risk_threshold = 23), None);
     assert_eq!(
         on(|rules| rules.resource_patterns = words(&["prod-*", "cache:s*"])).unwrap(),
-        ["cache:stage-1 is like cache:s*"]
+        ["cache:stage-1 matches cache:s*"]
     );
     assert_eq!(on(|rules| rules.resource_patterns = words(&["prod-*"])), None);
     assert_eq!(

@@ -114,12 +114,19 @@ fn row(what: &str, before: u32, after: u32, more: More) -> Row {
 
 fn differs(one: &Difference) -> Differs {
     let (score, level) = one.risk;
+    let (before, after) = (side(&one.before), side(&one.after));
+    // Where both read the same, what differs is said.
+    let after = match (before == after, one.before.asked == one.after.asked) {
+        (true, false) => format!("{after}, other people"),
+        (true, true) => format!("{after}, another number for one of them"),
+        (false, _) => after,
+    };
     Differs {
         id: one.task_id.raw(),
         title: line(&one.title),
         risk: risk(level, Some(score)),
-        before: line(&side(&one.before)),
-        after: line(&side(&one.after)),
+        before: line(&before),
+        after: line(&after),
     }
 }
 
