@@ -114,6 +114,25 @@ async fn a_redis_that_is_full() {
     }
 }
 
+/// What the records did not take is not left in the store either.
+#[tokio::test]
+async fn a_grant_that_could_not_be_written_is_taken_back() {
+    for engine in ENGINES {
+        let ground = in_redis(engine, &[]).await;
+        let backdoor = Backdoor::open(&ground.hub).await;
+        let redis = ground.redis.as_ref().unwrap();
+        let keys = redis.ask("DBSIZE");
+        backdoor.run("ALTER TABLE standalone_grant_counts RENAME TO away").await;
+        let body = json!({"tenant_id": ground.org, "ir_hash": HASH});
+        let answer = send_any(ground.create(&body)).await;
+        assert!(answer.status.is_server_error(), "{}", answer.text());
+        assert_eq!(redis.ask("DBSIZE"), keys, "nothing half made");
+        backdoor.run("ALTER TABLE away RENAME TO standalone_grant_counts").await;
+        let minted = ground.mint().await;
+        expect(ground.consume(&minted.token), 200).await;
+    }
+}
+
 /// What is in the store alone opens nothing: there must be a row.
 #[tokio::test]
 async fn a_record_that_nobody_has_a_row_of() {

@@ -1,5 +1,6 @@
 //! Standalone grants over HTTP, on every store and both engines.
 
+mod acknowledged;
 mod failover;
 mod fan_out;
 mod loss;

@@ -72,10 +72,35 @@ async fn made_seen_used_and_counted() {
 async fn told_and_on_record(ground: &super::Ground, id: &str) {
     let expected = ["grant:created", "grant:consumed"].map(|what| (what.to_owned(), id.to_owned()));
     eventually("the events", async || (ground.events().await == expected).then_some(())).await;
+    // what the token is for is told, and nothing of the token.
+    let told = expect(ground.hub.admin("GET", "/api/v1/events?types=grant:*"), 200).await.json();
+    let facts = BTreeSet::from(["approval_id", "expires_at", "ir_hash", "status", "tenant_id"]);
+    assert_eq!(names(&told["items"][0]["payload"]), facts);
+    let by = BTreeSet::from(["consumed_by"]);
+    assert_eq!(names(&told["items"][1]["payload"]), facts.union(&by).copied().collect());
     let audit = all_items(&ground.hub, &ground.hub.admin_key, "/api/v1/audit").await;
     let about = |row: &&Value| row["subject"]["id"] == json!(id);
     let actions: Vec<&str> = audit.iter().filter(about).map(|row| row["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["grant:consumed", "grant:acknowledged", "grant:created"]);
+}
+
+#[tokio::test]
+async fn pending_ones_are_listed_newest_first_and_no_more_than_asked() {
+    on_each_store(async |ground| {
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            ids.push(ground.mint().await.id);
+        }
+        ids.reverse();
+        for limit in [1, 2, 3, 4] {
+            let path = format!("pending?tenant_id={}&limit={limit}", ground.org);
+            let listed = expect(ground.get(&path), 200).await.json();
+            let shown = listed["approvals"].as_array().unwrap().iter().map(|grant| &grant["approval_id"]);
+            assert_eq!(shown.collect::<Vec<_>>(), ids.iter().take(limit).collect::<Vec<_>>(), "{limit}");
+            assert_eq!((&listed["total"], &listed["pending"]), (&json!(3), &json!(3)), "all are counted");
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -58,3 +58,37 @@ async fn who_may_mint() {
     })
     .await;
 }
+
+/// Each scope opens its own doors: looking at grants is not using them, and using them is not making them.
+#[tokio::test]
+async fn a_key_does_no_more_than_its_scope_says() {
+    on_each_store(async |ground| {
+        let (hub, minted) = (&ground.hub, ground.mint().await);
+        let scoped =
+            async |scope: &str| key(hub, &hub.admin_key, json!({"name": scope, "scopes": [scope]})).await;
+        let (reads, uses, mints) =
+            (scoped("grants:read").await, scoped("grants:consume").await, scoped("grants:mint").await);
+        let post = |key: &str, path: &str, body: &Value| {
+            hub.request("POST", &format!("{APPROVALS}/{path}")).bearer_auth(key).json(body)
+        };
+        let body = json!({"token": minted.token, "tenant_id": ground.org, "ir_hash": HASH});
+        let (seen, acknowledge) = (json!({"acknowledged_by": "x"}), format!("{}/acknowledge", minted.id));
+        for key in [&reads, &mints] {
+            refused(post(key, "consume", &body), 403, "FORBIDDEN").await;
+            refused(post(key, &acknowledge, &seen), 403, "FORBIDDEN").await;
+        }
+        for key in [&reads, &uses] {
+            refused(ground.create_as(key), 403, "FORBIDDEN").await;
+            refused(post(key, "cleanup", &json!({})), 403, "FORBIDDEN").await;
+        }
+        for key in [&uses, &mints] {
+            let path = format!("{APPROVALS}/{}", minted.id);
+            refused(hub.request("GET", &path).bearer_auth(key), 403, "FORBIDDEN").await;
+        }
+        assert_eq!(ground.counts().await, (1, 0, 0), "nothing was used, nothing was made");
+        expect(post(&uses, &acknowledge, &seen), 200).await;
+        expect(post(&uses, "consume", &body), 200).await;
+        expect(ground.create_as(&mints), 201).await;
+    })
+    .await;
+}

@@ -6,9 +6,9 @@ use futures_util::future::join_all;
 use serde_json::json;
 use testkit::Engine;
 
-use super::{APPROVALS, in_redis, on_each_store};
+use super::{APPROVALS, HASH, in_redis, on_each_store};
 use crate::backdoor::Backdoor;
-use crate::support::{eventually, expect};
+use crate::support::{eventually, expect, refused};
 
 /// `test_cleanup_worker_stats`
 #[tokio::test]
@@ -42,6 +42,45 @@ async fn what_it_did_is_counted() {
         assert_eq!((&worker["healthy"], &worker["status"]), (&json!(true), &json!("running")));
         assert_eq!(worker["message"], "Cleanup worker is healthy");
         assert!(worker["stats"]["runs"].is_u64(), "{worker}");
+    })
+    .await;
+}
+
+/// Nobody learns from the statistics how much others have to clean up.
+#[tokio::test]
+async fn each_organization_sees_what_was_cleaned_for_it() {
+    on_each_store(async |ground| {
+        let theirs = ground.hub.tenant("other").await;
+        let body = json!({"tenant_id": "other", "ir_hash": HASH, "ttl_seconds": 60});
+        expect(ground.hub.request("POST", APPROVALS).bearer_auth(&theirs).json(&body), 201).await;
+        ground.mint_for(60).await;
+        ground.mint_for(60).await;
+        ground.hub.clock.advance(Duration::from_secs(61));
+        ground.clean().await;
+        let path = format!("{APPROVALS}/cleanup");
+        let done = expect(ground.hub.request("POST", &path).bearer_auth(&theirs), 200).await.json();
+        assert_eq!(done["cleanup_worker"]["total_cleaned"], json!(1), "{done}");
+        assert_eq!(ground.stats().await["cleanup_worker"]["total_cleaned"], json!(2));
+    })
+    .await;
+}
+
+/// The mark of a token stays as long as its grant answers, and no longer.
+#[tokio::test]
+async fn a_used_token_is_forgotten_with_its_grant() {
+    on_each_store(async |ground| {
+        let minted = ground.mint_for(60).await;
+        expect(ground.consume(&minted.token), 200).await;
+        let backdoor = Backdoor::open(&ground.hub).await;
+        for (seconds, left) in [(24 * 3600, 1), (61, 0)] {
+            ground.hub.clock.advance(Duration::from_secs(seconds));
+            ground.clean().await;
+            for table in ["standalone_grants", "consumed_tokens"] {
+                assert_eq!(backdoor.count(table).await, left, "{table}");
+            }
+        }
+        refused(ground.consume(&minted.token), 404, "UNKNOWN_TOKEN").await;
+        assert_eq!(ground.counts().await, (0, 1, 0), "what there was stays counted");
     })
     .await;
 }
