@@ -347,6 +347,9 @@ async fn each_act_does_what_its_page_says() {
         assert!(page.contains("nobody else is asked"), "{page}");
         leads(&office.post(&ada, &first, "force-apply", fields("force-apply")).await);
         assert_eq!(office.row(&first, "task:put_first").await["ticket_ref"], "INC-7");
+        let silent = office.post(&office.bob, &first, "withdraw-approval", &[("reason", " \r\n ")]).await;
+        assert_eq!(silent.status.as_u16(), 422, "{}", silent.text());
+        assert_eq!(office.task(&first).await["state"], "APPROVED", "who takes it back says why");
         leads(&office.post(&office.bob, &first, "withdraw-approval", &[("reason", "no longer")]).await);
         assert_eq!(office.task(&first).await["state"], "REJECTED");
         assert_eq!(office.row(&first, "approval:withdrawn").await["reason"], "no longer");

@@ -4,7 +4,7 @@ use serde_json::json;
 use testkit::on_each_engine;
 
 use super::{Desk, desk, leads, small, with, without};
-use crate::support::{expect, id};
+use crate::support::{expect, id, send};
 
 struct Two {
     tasks: Vec<serde_json::Value>,
@@ -42,12 +42,13 @@ async fn all_that_was_opened_is_signed_together() {
         assert!(page.contains("Approve 2 tasks") && page.contains("last of 1"), "{page}");
         let unread = desk.post(action, &with(fields.clone(), "action", "approve")).await;
         assert_eq!(unread.status.as_u16(), 422, "{}", unread.text());
-        let hash = format!("review_hash.{}", two.requests[1]);
-        let unbound = desk.post(action, &sign(without(fields.clone(), &hash))).await;
-        assert_eq!(unbound.status.as_u16(), 422, "{}", unbound.text());
-        let stale = with(fields.clone(), &hash, &format!("sha256:{}", "b".repeat(64)));
-        let stale = desk.post(action, &sign(stale)).await;
-        assert_eq!(stale.status.as_u16(), 409, "{}", stale.text());
+        for hash in ["content_hash", "review_hash"].map(|name| format!("{name}.{}", two.requests[1])) {
+            let unbound = desk.post(action, &sign(without(fields.clone(), &hash))).await;
+            assert_eq!(unbound.status.as_u16(), 422, "{hash}: {}", unbound.text());
+            let stale = with(fields.clone(), &hash, &format!("sha256:{}", "b".repeat(64)));
+            let stale = desk.post(action, &sign(stale)).await;
+            assert_eq!(stale.status.as_u16(), 409, "{hash}: {}", stale.text());
+        }
         for task in &two.tasks {
             assert_eq!(desk.state(task).await, "REVIEWING", "one that fails keeps all");
         }
@@ -127,6 +128,28 @@ async fn an_organization_without_batches_has_no_boxes() {
         expect(hub.admin("PATCH", "/api/v1/settings").json(&off), 200).await;
         let inbox = desk.page("/").await;
         assert!(!inbox.contains("name=\"approval_ids\"") && !inbox.contains("batch-bar"), "{inbox}");
+    })
+    .await;
+}
+
+/// Nobody reads more than fifty before they tick one box.
+#[tokio::test]
+async fn no_more_are_signed_together_than_somebody_can_read() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let named = |count: usize| -> Vec<(String, String)> {
+            let id = |number: usize| format!("0197a000-0000-7000-8000-{number:012}");
+            (0..count).map(|number| ("approval_ids".to_owned(), id(number))).collect()
+        };
+        for (count, status) in [(0, 422), (50, 404), (51, 422)] {
+            let fields = named(count);
+            let query: Vec<String> = fields.iter().map(|(name, id)| format!("{name}={id}")).collect();
+            let list = desk.bob.on(hub.request("GET", &format!("/approvals/batch?{}", query.join("&"))));
+            assert_eq!(send(list).await.status.as_u16(), status, "{count} are listed");
+            let fields = with(with(fields, "action", "approve"), "read", "on");
+            let answer = desk.post("/approvals/batch", &fields).await;
+            assert_eq!(answer.status.as_u16(), status, "{count} are signed: {}", answer.text());
+        }
     })
     .await;
 }

@@ -5,7 +5,7 @@ use testkit::on_each_engine;
 
 use super::{Desk, desk, form, leads, member, small, with, without};
 use crate::reviews::person;
-use crate::support::{expect, get, id, send};
+use crate::support::{all_items, expect, get, id, send};
 
 #[tokio::test]
 async fn approving_from_the_inbox_signs_what_was_read() {
@@ -79,11 +79,15 @@ async fn a_request_is_passed_on_to_somebody_who_may_sign() {
         let (action, fields) = desk.form(&path, "delegate").await;
         let eves = expect(eve.on(hub.request("GET", "/api/v1/me")), 200).await.json();
         let fields = with(fields, "to", eves["account"]["id"].as_str().unwrap());
-        let stale = with(fields.clone(), "content_hash", &format!("sha256:{}", "0".repeat(64)));
-        assert_eq!(desk.post(&action, &stale).await.status.as_u16(), 409);
+        for hash in ["content_hash", "review_hash"] {
+            let stale = with(fields.clone(), hash, &format!("sha256:{}", "0".repeat(64)));
+            assert_eq!(desk.post(&action, &stale).await.status.as_u16(), 409, "{hash}");
+        }
         assert_eq!(desk.asked(&task).await["status"], "PENDING");
-        leads(&desk.post(&action, &fields).await);
+        leads(&desk.post(&action, &with(fields, "reason", "on leave")).await);
         assert_eq!(desk.asked(&task).await["status"], "DELEGATED");
+        let rows = all_items(&hub, &hub.admin_key, "/api/v1/audit?action=approval:delegated").await;
+        assert_eq!((rows.len(), &rows[0]["reason"]), (1, &json!("on leave")));
         let page = desk.page(&path).await;
         assert!(page.contains("You passed this request on"), "{page}");
         assert!(page.contains("passed on to eve"), "{page}");

@@ -7,6 +7,13 @@ use super::{Reader, holds, lacks, place, post};
 use crate::reviews::person;
 use crate::support::{expect, get, id};
 
+/// What the form of a page says the agent is.
+fn version_in(page: &str) -> String {
+    let begin = "name=\"version\" value=\"";
+    let version = page[place(page, begin) + begin.len()..].split('"').next().unwrap();
+    version.replace("&#34;", "\"")
+}
+
 #[tokio::test]
 async fn agents_are_shown_changed_drained_and_resumed() {
     on_each_engine(async |hub| {
@@ -32,8 +39,7 @@ async fn agents_are_shown_changed_drained_and_resumed() {
         }
         let chosen = reader.page(&format!("/agents?agent={agent}")).await;
         holds(&chosen, &["secret_place", "name=\"max_tasks\"", "Drain: finish"]);
-        let version = chosen[place(&chosen, "name=\"version\" value=\"") + 22..].split('"').next().unwrap();
-        let version = version.replace("&#34;", "\"");
+        let version = version_in(&chosen);
         let path = format!("/agents/{agent}");
         let form = |max: &'static str, labels: &'static str| {
             [
@@ -73,6 +79,37 @@ async fn agents_are_shown_changed_drained_and_resumed() {
         holds(&reader.page(&to).await, &["It takes no new work", "Resume: take work again"]);
         let to = reader.taken(&format!("{path}/resume"), &[]).await;
         holds(&reader.page(&to).await, &["It takes work again", "Drain: finish"]);
+    })
+    .await;
+}
+
+/// What is typed is what is kept, and an empty field takes the word away.
+#[tokio::test]
+async fn every_word_about_an_agent_is_saved() {
+    on_each_engine(async |hub| {
+        let ann = person(&hub, "ann", &["author"]).await;
+        let body = json!({"name": "steward", "description": "Old words", "config": {"place": "vault"}});
+        let made = post(&hub, &ann, "/api/v1/agents", &body).await;
+        let reader = Reader::of(&hub, &ann).await;
+        let path = format!("/agents/{}", id(&made));
+        for (description, model, role) in [("New words", "large-2", "dba"), ("", "", "")] {
+            let shown = reader.page(&format!("/agents?agent={}", id(&made))).await;
+            let version = version_in(&shown);
+            let form = [
+                ("version", version.as_str()),
+                ("description", description),
+                ("model", model),
+                ("role_name", role),
+                ("max_tasks", "1"),
+                ("labels", ""),
+            ];
+            reader.taken(&path, &form).await;
+            let now = get(&hub, &ann, &format!("/api/v1{path}")).await;
+            let word = |text: &str| if text.is_empty() { json!(null) } else { json!(text) };
+            assert_eq!(now["description"], description);
+            assert_eq!((&now["model"], &now["role_name"]), (&word(model), &word(role)));
+            assert_eq!((&now["name"], &now["config"]), (&made["name"], &made["config"]), "the rest stays");
+        }
     })
     .await;
 }
@@ -139,18 +176,19 @@ async fn an_agent_is_made_in_five_steps() {
         holds(&reader.page("/agents/new").await, &["You answer for it", "name=\"name\""]);
         let wrong = reader.fill("/agents/new", &[("step", "1"), ("name", "")]).await;
         assert_eq!(wrong.status.as_u16(), 422, "{}", wrong.text());
-        let first = [("step", "1"), ("name", "sorter"), ("description", "Sorts parcels"), ("model", "")];
+        let first =
+            [("step", "1"), ("name", "sorter"), ("description", "Sorts parcels"), ("model", "small-1")];
         let second = reader.taken("/agents/new", &first).await;
         let path = second.split('?').next().unwrap().to_owned();
         let agent = path.split('/').nth(2).unwrap().to_owned();
         let now = async || get(&hub, &ann, &format!("/api/v1/agents/{agent}")).await;
-        assert_eq!(
-            (&now().await["name"], &now().await["description"]),
-            (&json!("sorter"), &json!("Sorts parcels"))
-        );
+        let made = now().await;
+        assert_eq!((&made["name"], &made["description"]), (&json!("sorter"), &json!("Sorts parcels")));
+        assert_eq!(made["model"], "small-1");
         holds(&reader.page(&second).await, &["aria-current=\"step\"", "name=\"labels\""]);
         let third = reader.taken(&path, &[("step", "2"), ("role_name", "dba"), ("labels", "env=prod")]).await;
         assert_eq!((third.ends_with("step=3"), &now().await["labels"]), (true, &json!({"env": "prod"})));
+        assert_eq!(now().await["role_name"], "dba");
         let wrong = reader.fill(&path, &[("step", "3"), ("max_tasks", "0")]).await;
         assert_eq!(wrong.status.as_u16(), 422, "{}", wrong.text());
         let fourth = reader.taken(&path, &[("step", "3"), ("max_tasks", "3")]).await;
@@ -168,7 +206,10 @@ async fn an_agent_is_made_in_five_steps() {
         let text = shown.text();
         let key = text[place(&text, "csk_")..].split('<').next().unwrap().to_owned();
         testkit::watch::secret(&key);
-        assert_eq!(get(&hub, &key, "/api/v1/me").await["account"]["id"], json!(agent));
+        let its = get(&hub, &key, "/api/v1/me").await;
+        assert_eq!(its["account"]["id"], json!(agent));
+        let known = get(&hub, &ann, &format!("/api/v1/api-keys/{}", its["key_id"].as_str().unwrap())).await;
+        assert_eq!(known["scopes"], json!(domain::agents::DEFAULT_SCOPES), "no more than the page says");
         lacks(&reader.page(&fifth).await, &["csk_"]);
         // Somebody else does not set it up.
         let other = Reader::of(&hub, &person(&hub, "bob", &["author"]).await).await;

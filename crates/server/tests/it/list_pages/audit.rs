@@ -8,6 +8,8 @@ use super::{Reader, holds, lacks, post};
 use crate::backdoor::Backdoor;
 use crate::support::{all_items, eventually, get, id};
 
+const NOBODYS: &str = "0197a000-0000-7000-8000-000000000000";
+
 #[tokio::test]
 async fn rows_open_to_their_reason_and_their_proof() {
     on_each_engine(async |hub| {
@@ -37,12 +39,17 @@ async fn rows_open_to_their_reason_and_their_proof() {
         holds(&shown, &["it &#60;b&#62;hangs", "so it is for admins"]);
         lacks(&shown, &["127.0.0.1", proof["root"].as_str().unwrap(), "Check now", "Export NDJSON"]);
         assert_eq!(member.fill("/audit/verify", &[]).await.status.as_u16(), 403);
+        let key = get(&hub, &hub.admin_key, "/api/v1/me").await["key_id"].as_str().unwrap().to_owned();
         for (query, is_there) in [
             ("action=lock:force_released", true),
             ("action=nothing:happened", false),
             ("actor=me", true),
             ("from=2020-01-01", true),
             ("to=2020-01-01", false),
+            (&format!("key={key}"), true),
+            (&format!("key={NOBODYS}"), false),
+            (&format!("task={NOBODYS}"), false),
+            (&format!("session={NOBODYS}"), false),
         ] {
             let page = admin.page(&format!("/audit?{query}")).await;
             assert_eq!(page.contains(&format!("id=\"row-{}\"", id(&row))), is_there, "{query}");

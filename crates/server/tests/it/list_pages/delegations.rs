@@ -103,6 +103,20 @@ async fn people_delegate_change_it_and_end_it() {
 }
 
 #[tokio::test]
+async fn yours_are_those_you_made_and_not_those_that_name_you() {
+    on_each_engine(async |hub| {
+        let ann = somebody(&hub, "ann", &["reviewer"]).await;
+        let rob = somebody(&hub, "rob", &["reviewer"]).await;
+        let row = format!("id=\"row-{}\"", id(&ann.delegates(&hub, &rob, json!({})).await));
+        let (own, other) = (Reader::of(&hub, &ann.key).await, Reader::of(&hub, &rob.key).await);
+        holds(&own.page("/delegations?view=mine").await, &[&row]);
+        lacks(&other.page("/delegations?view=mine").await, &[&row]);
+        holds(&other.page("/delegations").await, &[&row]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_said_where_it_was_typed_and_nothing_is_saved() {
     on_each_engine(async |hub| {
         let ann = somebody(&hub, "ann", &["reviewer"]).await;

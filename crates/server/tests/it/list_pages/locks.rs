@@ -38,6 +38,11 @@ async fn what_is_held_and_who_waits_is_shown_whole() {
         let admins = Reader::of(&hub, &hub.admin_key).await.page("/locks").await;
         holds(&admins, &["Release…"]);
         holds(&reader.page("/locks?key=resource:database:none").await, &["No lock is like this"]);
+        for (key, is_there) in [(&ann, true), (&bob, false)] {
+            let holder = get(&hub, key, "/api/v1/me").await["account"]["id"].as_str().unwrap().to_owned();
+            let page = reader.page(&format!("/locks?agent={holder}")).await;
+            assert_eq!(page.contains("id=\"row-"), is_there, "{page}");
+        }
         expect(ask(&hub, &ann, "release", &json!({"lock_id": lock["lock_id"]})), 200).await;
         assert!(waiting.await.unwrap().status.is_success());
     })

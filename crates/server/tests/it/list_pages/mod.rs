@@ -5,6 +5,7 @@ use testkit::TestHub;
 
 use crate::backdoor::Backdoor;
 use crate::support::{Answer, expect, get, send, without_module};
+use crate::world::pages::PAGES;
 use crate::world::{id_in, rows};
 
 mod agents;
@@ -107,6 +108,29 @@ async fn a_stranger_is_led_to_the_login_and_back() {
             let answer = send(hub.request("GET", path)).await;
             let to = answer.header("location").unwrap_or_default().to_owned();
             assert!(answer.status.as_u16() == 303 && to.starts_with("/login?next=/"), "{path} {to}");
+        }
+    })
+    .await;
+}
+
+/// A page of another site changes nothing, whatever it sends with whosever login.
+#[tokio::test]
+async fn no_form_is_taken_from_another_site() {
+    testkit::on_each_engine(async |hub| {
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        for page in PAGES.iter().filter(|page| !page.is_read()) {
+            for (name, value) in [
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-site", "same-site"),
+                ("origin", "https://evil.example"),
+                ("origin", "null"),
+            ] {
+                let request = hub.request(page.method, page.asks).header("cookie", admin.cookie());
+                let request = request.header("content-type", "application/x-www-form-urlencoded");
+                let answer = send(request.header(name, value).body(page.form)).await;
+                assert_eq!(answer.status.as_u16(), 403, "{page}, {name}: {value}: {}", answer.text());
+                holds(&answer.text(), &["a page of another site"]);
+            }
         }
     })
     .await;

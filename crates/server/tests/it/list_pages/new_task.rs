@@ -58,6 +58,10 @@ async fn a_task_is_written_as_it_was_typed_and_submitted_if_that_is_wanted() {
                    {"type": "service", "id": "checkout", "mode": "shared"}])
         );
         assert_eq!((&config["priority"], &config["timeout_seconds"]), (&json!(90), &json!(900)));
+        assert_eq!(
+            (&config["declared_risk"], &config["rollback_strategy"]),
+            (&json!("high"), &json!("automatic"))
+        );
         assert_eq!((&config["parameters"], &config["max_retries"]), (&json!({"rows": 7}), &json!(2)));
         assert_eq!((&made["slug"], &made["path"]), (&json!("drop-legacy"), &json!("orders/cleanup")));
         assert!(made["due_at"].as_str().unwrap().starts_with("2031-03-18T15:30:00"), "{made}");

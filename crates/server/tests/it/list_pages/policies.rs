@@ -72,6 +72,51 @@ async fn policies_are_made_changed_explained_and_tried() {
     .await;
 }
 
+/// The form says all it has a field for, an empty field takes away, and what has no field stays as it is.
+#[tokio::test]
+async fn every_field_of_a_policy_is_saved_and_the_rest_stays() {
+    on_each_engine(async |hub| {
+        let me = get(&hub, &hub.admin_key, "/api/v1/me").await["account"]["id"].clone();
+        let said = json!({"name": "Databases", "required_roles": ["reviewer"], "reviewers": [me],
+            "escalate_to": [[me]], "admins_count": true, "following_counts": true, "allow_service_reviewers": true,
+            "auto_approve_if": {"risk_below": 20, "author_has_role": ["author"], "resources_in_scope": ["stage-*"]}});
+        let mut expected = post(&hub, &hub.admin_key, "/api/v1/policies", &said).await;
+        let path = format!("/policies/{}", id(&expected));
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        let typed = [
+            ("version", "1"),
+            ("name", "Names"),
+            ("task_types", "deploy, migration"),
+            ("resource_patterns", "dns:*, database:prod-*"),
+            ("risk_threshold", "25"),
+            ("when", "config.priority > 10"),
+            ("min_approvers", "2"),
+            ("required_roles", "dba, admin"),
+            ("reject_on", "unreachable"),
+            ("timeout_hours", "0.5"),
+            ("on_timeout", "park"),
+        ];
+        let emptied = [("version", "2"), ("task_types", ""), ("resource_patterns", ""), ("timeout_hours", "")];
+        let whole = json!({"name": "Names", "task_types": ["deploy", "migration"],
+            "resource_patterns": ["dns:*", "database:prod-*"], "risk_threshold": 25, "when": "config.priority > 10",
+            "min_approvers": 2, "required_roles": ["dba", "admin"], "reject_on": "unreachable",
+            "timeout_seconds": 1800, "on_timeout": "park", "version": 2});
+        let blank = json!({"name": "Production databases", "task_types": [], "resource_patterns": [],
+            "risk_threshold": 0, "when": null, "min_approvers": 1, "required_roles": ["reviewer"],
+            "reject_on": "any", "timeout_seconds": null, "on_timeout": "deny", "version": 3});
+        for (form, changed) in [(with(&typed), whole), (with(&emptied), blank)] {
+            admin.taken(&path, &form).await;
+            let now = get(&hub, &hub.admin_key, &format!("/api/v1{path}")).await;
+            for (name, value) in changed.as_object().unwrap() {
+                expected[name] = value.clone();
+            }
+            expected["updated_at"] = now["updated_at"].clone();
+            assert_eq!(now, expected);
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_is_typed_is_held_against_the_past_and_not_saved() {
     on_each_engine(async |hub| {

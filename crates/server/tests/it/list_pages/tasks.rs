@@ -48,6 +48,7 @@ async fn every_filter_is_a_parameter_and_shows_exactly_what_it_says() {
             ("?resource=database:prod-orders", vec![0, 1, 2]),
             ("?resource=database:other", vec![]),
             ("?author=me", vec![]),
+            ("?assignee=me", vec![]),
             ("?risk=LOW", vec![0, 1]),
             ("?risk=CRITICAL", vec![]),
             (&format!("?project={project}"), vec![0, 1, 2]),
