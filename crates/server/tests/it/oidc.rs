@@ -223,7 +223,7 @@ async fn failures_close_the_address_and_successes_do_not() {
             is_refusal(&Browser::new(&hub).sign_in().await, 401, "The provider signed nobody in.");
         }
         let closed = Browser::new(&hub).sign_in().await;
-        is_refusal(&closed, 429, "too many failed attempts");
+        is_refusal(&closed, 429, "Too many failed attempts");
         assert!(closed.header("retry-after").is_some());
         // One limit for all ways to log in.
         let form = [("email", "bob@default.example"), ("password", PASSWORD)];
@@ -242,7 +242,7 @@ async fn failures_close_the_address_and_successes_do_not() {
             }
         };
         assert_eq!(sent, 59);
-        is_refusal(&refused, 429, "too many logins are begun");
+        is_refusal(&refused, 429, "Too many logins are begun");
     })
     .await;
 }
