@@ -251,13 +251,17 @@ impl Hub {
     /// the file (SQLite) or holds the lease (PostgreSQL). Whoever loses the lease believes nothing older than a second.
     pub(crate) fn moment(&self, epoch: u64) -> Moment {
         let now = self.clock.now();
-        let is_alone = match self.records.engine() {
+        Moment { epoch, now, max_age: (!self.is_alone(now)).then_some(SHARED_CACHE_AGE_MAX) }
+    }
+
+    /// Whether no other process can be at work on the records.
+    pub(crate) fn is_alone(&self, now: Timestamp) -> bool {
+        match self.records.engine() {
             records::Engine::Sqlite => true,
             records::Engine::Postgres => {
                 self.coordination.lease.get().is_some_and(|lease| lease.is_valid(now))
             }
-        };
-        Moment { epoch, now, max_age: (!is_alone).then_some(SHARED_CACHE_AGE_MAX) }
+        }
     }
 
     /// Starts the background work: sequencer, sealer, jobs, locks, a first look at the provider of logins.

@@ -39,6 +39,10 @@ statement!(
     REST = "UPDATE jobs SET run_at = CASE WHEN run_at = $1 THEN $2 ELSE run_at END, attempts = 0, lease_until = NULL, \
             owner = NULL, last_error = NULL, updated_at = $3 WHERE kind = $4 AND key = $5 AND owner = $6"
 );
+statement!(
+    TAKE_BACK = "UPDATE jobs SET lease_until = NULL, owner = NULL, updated_at = $1 WHERE lease_until IS NOT NULL AND \
+                 attempts < $2"
+);
 statement!(REMOVE = "DELETE FROM jobs WHERE kind = $1 AND key = $2");
 statement!(
     GET: Job = "SELECT kind, key, run_at, lease_until, owner, attempts, payload FROM jobs WHERE kind = $1 AND key = $2"
@@ -72,6 +76,12 @@ pub async fn claim(
     limit: i64,
 ) -> Result<Vec<Job>> {
     tx.all(&CLAIM, args![owner, lease_until, now, limit]).await
+}
+
+/// Takes jobs from owners who are known to be gone, so that nobody waits for the end of what they were given. One that was
+/// lost as often as `attempts_max` keeps its time: it may be what ends its owners. How many.
+pub async fn take_back(tx: &mut Tx, attempts_max: i64, now: Timestamp) -> Result<u64> {
+    tx.exec(&TAKE_BACK, args![now, attempts_max]).await
 }
 
 /// Removes a job that is done. False if somebody else has it by now.

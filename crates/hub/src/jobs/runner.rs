@@ -17,6 +17,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// After this long a claimed job is believed to be lost with its owner.
 const LEASE: Duration = Duration::from_secs(60);
 const CLAIMED_AT_ONCE: i64 = 16;
+/// A job that was lost so often with its owner waits for the end of its lease: it may be what ends them.
+const LOST_MAX: i64 = 5;
 
 /// Starts the runner.
 pub fn start(hub: &Hub) {
@@ -44,10 +46,15 @@ pub fn start(hub: &Hub) {
     });
 }
 
+/// Sets what the hub always does, and takes back what an earlier process was about to do when it ended, where no other can
+/// be at work.
 async fn set_standing(hub: &Hub) -> Result<(), HubError> {
     let now = hub.clock.now();
-    let set = hub.records.write(now, |tx, &now| {
+    let set = hub.records.write((now, hub.is_alone(now)), |tx, &(now, is_alone)| {
         Box::pin(async move {
+            if is_alone {
+                jobs::take_back(tx, LOST_MAX, now).await?;
+            }
             for kind in STANDING {
                 jobs::schedule_if_absent(tx, &standing(kind, now), now).await?;
             }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use domain::jobs::Job;
-use hub::jobs::runner::run_due;
-use records::jobs;
-use testkit::{TestHub, on_each_engine};
+use hub::jobs::runner::{self, run_due};
+use records::{Engine, jobs};
+use testkit::{Setup, TestHub, on_each_engine};
 
 /// The jobs every hub has.
 const STANDING: [&str; 10] = [
@@ -87,4 +87,25 @@ async fn a_lost_owner_is_taken_over_after_its_lease_and_cannot_finish() {
         assert_eq!(run_due(&hub.hub, "third").await.unwrap(), 0);
     })
     .await;
+}
+
+/// A process that ended left its jobs with a minute each; nobody else can be at work on its file.
+#[tokio::test]
+async fn what_was_begun_before_a_crash_goes_on_with_the_next_start() {
+    let hub = TestHub::start(Setup::on(Engine::Sqlite)).await;
+    let before = settled(&hub, "events:forget").await;
+    let now = hub.hub.clock.now();
+    let due = Job { run_at: now, ..before };
+    // In one unit, or this hub's own runner could be first.
+    let begun = hub.hub.records.write(due, move |tx, due| {
+        Box::pin(async move {
+            jobs::schedule(tx, due, now).await?;
+            jobs::claim(tx, "gone", now.plus(HOUR), now, 16).await
+        })
+    });
+    assert_eq!(begun.await.unwrap().len(), 1);
+    assert_eq!(run_due(&hub.hub, "next").await.unwrap(), 0, "somebody has it");
+    runner::start(&hub.hub);
+    let after = settled(&hub, "events:forget").await;
+    assert!(after.owner.is_none() && after.attempts == 0, "it ran: {after:?}");
 }

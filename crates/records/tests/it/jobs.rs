@@ -16,6 +16,7 @@ on_both_engines!(
     a_job_has_one_owner_at_a_time,
     a_claim_takes_no_more_than_it_asked_for,
     a_lease_that_ended_can_be_taken_over,
+    what_somebody_had_who_is_gone_is_taken_back,
     a_job_given_back_waits_for_its_hour,
     scheduling_again_ends_the_run_in_progress,
     the_next_due_time_counts_leases,
@@ -125,6 +126,24 @@ async fn a_lease_that_ended_can_be_taken_over(ground: Ground) {
     assert!(done(&ground.db, &second).await);
     assert!(!done(&ground.db, &second).await);
     assert_eq!(get(&ground.db, "a").await, None);
+}
+
+async fn what_somebody_had_who_is_gone_is_taken_back(ground: Ground) {
+    let take_back = async |attempts_max| {
+        let taken: Result<u64> =
+            ground.db.write(attempts_max, |tx, &max| Box::pin(jobs::take_back(tx, max, NOW))).await;
+        taken.unwrap()
+    };
+    schedule(&ground.db, job("a", NOW)).await;
+    schedule(&ground.db, job("later", NOW.plus(LEASE))).await;
+    let gone = claim(&ground.db, "gone", NOW, 9).await.remove(0);
+    assert_eq!(take_back(2).await, 1, "nobody has the other one");
+    let next = claim(&ground.db, "next", NOW, 9).await.remove(0);
+    assert_eq!((next.key.as_str(), next.attempts), ("a", 2), "at once");
+    assert!(!done(&ground.db, &gone).await, "it is not theirs any more");
+    assert_eq!(take_back(2).await, 0, "it was lost twice, and may be why");
+    assert_eq!(claim(&ground.db, "third", NOW, 9).await, []);
+    assert!(done(&ground.db, &next).await);
 }
 
 async fn a_job_given_back_waits_for_its_hour(ground: Ground) {
