@@ -44,7 +44,11 @@ async fn a_failover_loses_grants_and_revives_none() {
         let ground = started(engine, Some(Arc::new(store)), None).await;
 
         let (used, pending) = (ground.mint().await, ground.mint().await);
-        assert!(master.ask("WAIT 1 10000").starts_with(":1"), "the replica has both");
+        // Not by `WAIT`, which waits for what its own connection has written.
+        for minted in [&used, &pending] {
+            let copied = format!("EXISTS ade:approval:token:{{{}}}", minted.id);
+            eventually("a copy", async || replica.ask(&copied).starts_with(":1").then_some(())).await;
+        }
         replica.ask("REPLICAOF NO ONE");
         let lost = ground.mint().await;
         expect(ground.consume(&used.token), 200).await;
