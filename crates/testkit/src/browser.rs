@@ -183,10 +183,11 @@ impl Browser {
         self.order("/execute/async", json!({"script": script, "args": arguments})).await
     }
 
-    /// Waits until an expression is true in the page.
+    /// Waits until an expression is true in the page. One that cannot be worked out yet, because what it asks about is not
+    /// there before the page has loaded, is not true yet.
     pub async fn wait(&self, expression: &str) {
         let deadline = Instant::now() + PATIENCE;
-        let script = format!("return Boolean({expression});");
+        let script = format!("try {{ return Boolean({expression}); }} catch {{ return false; }}");
         while self.run(&script, &[]).await != json!(true) {
             if deadline < Instant::now() {
                 let page = self.run("return document.body.outerHTML;", &[]).await;
