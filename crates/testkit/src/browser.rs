@@ -125,7 +125,9 @@ impl Browser {
         };
         let session = browser.ask("", "", wanted(look)).await;
         browser.session = session["sessionId"].as_str().expect("a session").to_owned();
-        let patience = json!({"script": SCRIPT_LASTS.as_millis() as u64});
+        // What is looked for may be on a page that is only coming.
+        let patience =
+            json!({"script": SCRIPT_LASTS.as_millis() as u64, "implicit": PATIENCE.as_millis() as u64});
         browser.order("/timeouts", patience).await;
         let (width, height) = look.size;
         let scheme = if look.is_dark { "dark" } else { "light" };
