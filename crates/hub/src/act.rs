@@ -161,7 +161,7 @@ pub(crate) struct ByItself {
 }
 
 /// Where what the hub does by itself comes from.
-const BY_ITSELF: &str = "system";
+pub(crate) const BY_ITSELF: &str = "system";
 
 impl ByItself {
     /// The hub, about to do something in this organization.

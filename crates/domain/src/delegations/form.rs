@@ -86,7 +86,7 @@ impl Delegation {
             wrong("/delegate_to", "nobody stands in for themselves");
         }
         if self.starts_at.zip(self.expires_at).is_some_and(|(starts_at, ends_at)| ends_at <= starts_at) {
-            wrong("/expires_at", "must be after starts_at");
+            wrong("/expires_at", "must be after the beginning");
         }
         if self.kind == DelegationKind::Follow && self.cascade {
             wrong("/cascade", "following ends with the person followed");

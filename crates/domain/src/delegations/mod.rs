@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::accounts::Account;
 use crate::globs::{ResourceName, ResourcePattern};
 use crate::organizations::Organization;
+use crate::permissions::Standing;
 use crate::tasks::{Behind, Provenance, Resource};
 use crate::text::{UnknownWord, one_of};
 use crate::{Id, Timestamp};
@@ -185,6 +186,18 @@ impl Delegation {
         self.active
             && self.starts_at.is_none_or(|starts_at| starts_at <= at)
             && self.expires_at.is_none_or(|expires_at| at < expires_at)
+    }
+
+    /// Whether it is this person's to change: nobody delegates for another.
+    #[must_use]
+    pub fn may_be_changed_by(&self, who: Id<Account>) -> bool {
+        self.owner_id == who
+    }
+
+    /// Whether this person may end it: its owner, or an admin, who thereby gives the requests back to the owner.
+    #[must_use]
+    pub fn may_be_ended_by(&self, who: Id<Account>, standing: Standing) -> bool {
+        self.owner_id == who || standing.is_org_admin()
     }
 
     /// Whether it is a leave: open requests move when it begins, and those not answered come back when it ends.

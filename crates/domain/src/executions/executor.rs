@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::agents::Agent;
 use crate::tasks::{Action, Task, TaskConfig};
 
+/// What an attempt's error says when nothing more was heard of its agent.
+pub const AGENT_LOST: &str = "AGENT_LOST";
 /// How long after the end of a lease the hub waits before it takes an attempt for lost.
 const EXTERNAL_GRACE: Duration = Duration::from_secs(5);
 
@@ -81,7 +83,7 @@ impl Executor for External {
     }
 
     fn lost(&self) -> &'static str {
-        "AGENT_LOST"
+        AGENT_LOST
     }
 }
 

@@ -22,8 +22,8 @@ use crate::tasks::{Mode, RollbackStrategy, Task, TaskState};
 use crate::text::{self, BadText};
 use crate::{Id, Timestamp};
 
-pub use executor::{Applicant, ClaimRefusal, Executor, executor};
-pub use settle::{Matter, Report, Settled, settle};
+pub use executor::{AGENT_LOST, Applicant, ClaimRefusal, Executor, executor};
+pub use settle::{FORCE_RELEASED, LOCK_LOST, Matter, Report, Settled, TIMEOUT, settle};
 pub use words::{ExecutionResult, Outcome, Phase, Purpose, Rollback};
 
 /// How much output one report may append.

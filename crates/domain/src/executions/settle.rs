@@ -9,6 +9,13 @@ use crate::grants::Grant;
 use crate::jobs::retry_at;
 use crate::tasks::{Actor, Move, MoveRefusal, RollbackStrategy, Task, TaskConfig, next};
 
+/// What an attempt's error says when its time was over.
+pub const TIMEOUT: &str = "TIMEOUT";
+/// The same when it lost a lock on the way.
+pub const LOCK_LOST: &str = "LOCK_LOST";
+/// The same when an admin took one of its locks.
+pub const FORCE_RELEASED: &str = "FORCE_RELEASED";
+
 /// What is known about an attempt from now on.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Report {
@@ -40,9 +47,9 @@ impl Report {
             Self::Completed => (Success, Known, None),
             Self::Failed { error, .. } => (Failure, Known, Some(error.clone())),
             Self::Lost => (Failure, Unknown, Some(lost.to_owned())),
-            Self::TimedOut => (Timeout, Unknown, Some("TIMEOUT".to_owned())),
-            Self::LockLost => (Failure, Unknown, Some("LOCK_LOST".to_owned())),
-            Self::Cancelled => (Cancelled, Unknown, Some("FORCE_RELEASED".to_owned())),
+            Self::TimedOut => (Timeout, Unknown, Some(TIMEOUT.to_owned())),
+            Self::LockLost => (Failure, Unknown, Some(LOCK_LOST.to_owned())),
+            Self::Cancelled => (Cancelled, Unknown, Some(FORCE_RELEASED.to_owned())),
         }
     }
 }

@@ -7,6 +7,7 @@ use records::audit::rows::{self, Filter, Listed};
 use records::audit::seals;
 use uuid::Uuid;
 
+use crate::act::BY_ITSELF;
 use crate::audit::not_what_was_sealed;
 use crate::{Caller, Hub, HubError};
 
@@ -16,6 +17,14 @@ pub struct Row {
     pub entry: AuditEntry,
     /// (id, number, hash) of the seal over it.
     pub seal: Option<(Uuid, i64, [u8; 32])>,
+}
+
+impl Row {
+    /// Whether the hub did it without being asked.
+    #[must_use]
+    pub fn is_by_itself(&self) -> bool {
+        self.entry.service.as_deref() == Some(BY_ITSELF)
+    }
 }
 
 /// Rows of the caller's organization, newest first. Addresses are for admins.

@@ -35,7 +35,7 @@ async fn change_unit(tx: &mut Tx, act: &Act<Change>) -> Result<Delegation, HubEr
     let before = delegations::get_locked(tx, act.org(), *id).await?;
     let current = act.reread_with(tx, Capability::ApprovalsDecide).await?;
     let before = before.ok_or(MISSING)?;
-    if before.owner_id != act.actor() {
+    if !before.may_be_changed_by(act.actor()) {
         return Err(HubError::Forbidden(
             "this delegation is somebody else's; nobody delegates for another".into(),
         ));
@@ -53,8 +53,7 @@ async fn change_unit(tx: &mut Tx, act: &Act<Change>) -> Result<Delegation, HubEr
     Ok(after)
 }
 
-/// Ends a delegation: its owner, or an admin, who thereby gives the requests back to the owner. Repeating it changes
-/// nothing.
+/// Ends a delegation. Repeating it changes nothing.
 pub async fn end(hub: &Hub, caller: &Caller, id: Id<Delegation>) -> Result<(), HubError> {
     caller.require(Capability::ApprovalsDecide)?;
     let input = Act::new(hub, caller, id);
@@ -66,7 +65,7 @@ async fn end_unit(tx: &mut Tx, act: &Act<Id<Delegation>>) -> Result<(), HubError
     let before = delegations::get_locked(tx, act.org(), act.input).await?;
     let standing = act.confirm(tx, Capability::ApprovalsDecide).await?;
     let before = before.ok_or(MISSING)?;
-    if before.owner_id != act.actor() && !standing.is_org_admin() {
+    if !before.may_be_ended_by(act.actor(), standing) {
         return Err(HubError::Forbidden(
             "only its owner and admins of the organization end a delegation".into(),
         ));

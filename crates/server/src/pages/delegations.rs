@@ -10,7 +10,6 @@ use axum::http::{Response, StatusCode};
 use axum::routing::{get, post};
 use domain::cursor::CursorKey;
 use domain::delegations::Delegation;
-use domain::json::FieldError;
 use domain::permissions::Capability;
 use domain::{Id, rendering};
 use garde::Validate;
@@ -151,7 +150,11 @@ pub(crate) async fn show(
         Some(id) => {
             let current = delegations::get(&app.hub, &shell.caller, id).await?;
             let typed = DelegationFields::of(&current);
-            is_own(&shell, &current).then_some((Some(id), typed, Wrong::default()))
+            current.may_be_changed_by(shell.caller.credential.account.id).then_some((
+                Some(id),
+                typed,
+                Wrong::default(),
+            ))
         }
         None => asking.new.is_some().then(|| (None, DelegationFields::blank(), Wrong::default())),
     };
@@ -217,10 +220,6 @@ async fn people(app: &App, shell: &Shell) -> Result<Vec<(String, String)>, HubEr
     Ok(named)
 }
 
-fn is_own(shell: &Shell, delegation: &Delegation) -> bool {
-    delegation.owner_id == shell.caller.credential.account.id
-}
-
 fn done(word: &str) -> Response<Body> {
     lead_to(&Address::of(HERE).with("done", word).to_string())
 }
@@ -283,11 +282,6 @@ fn may_not_delegate(shell: &Shell) -> Option<Response<Body>> {
     denied(shell, Capability::ApprovalsDecide, "Delegations", "Delegations of one's own")
 }
 
-/// In the words of the page, which has other names for its fields than the wire.
-fn as_labelled(error: FieldError) -> FieldError {
-    FieldError { detail: error.detail.replace("starts_at", "its beginning"), ..error }
-}
-
 /// The page with what was typed, and what is wrong with it; what is not about that is a problem of its own.
 async fn again(
     app: &App,
@@ -296,7 +290,7 @@ async fn again(
     error: HubError,
 ) -> Result<Response<Body>, Problem> {
     let errors = match error {
-        HubError::Invalid(errors) => errors.into_iter().map(as_labelled).collect(),
+        HubError::Invalid(errors) => errors,
         HubError::Conflict(words) => vec![wrong("", &words)],
         HubError::PreconditionFailed => {
             vec![wrong("", "it was changed elsewhere meanwhile; open it again to see how it stands")]

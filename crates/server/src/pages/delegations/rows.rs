@@ -4,7 +4,6 @@ use domain::Timestamp;
 use domain::delegations::{Conditions, Delegation, DelegationKind};
 use uuid::Uuid;
 
-use super::is_own;
 use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
 use crate::pages::show::{Face, Markup, clock, line, span, time};
@@ -26,7 +25,7 @@ pub(super) struct Row {
 }
 
 pub(super) fn row(one: &Delegation, names: &Names, shell: &Shell) -> Row {
-    let is_own = is_own(shell, one);
+    let reader = &shell.caller.credential;
     let (state, class, when) = standing(one, shell.now);
     Row {
         id: one.id.raw(),
@@ -41,8 +40,8 @@ pub(super) fn row(one: &Delegation, names: &Names, shell: &Shell) -> Row {
         state,
         class,
         when,
-        may_change: is_own && one.active,
-        may_end: one.active && (is_own || shell.caller.credential.standing().is_org_admin()),
+        may_change: one.active && one.may_be_changed_by(reader.account.id),
+        may_end: one.active && one.may_be_ended_by(reader.account.id, reader.standing()),
     }
 }
 

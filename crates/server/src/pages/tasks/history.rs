@@ -14,8 +14,6 @@ use crate::pages::show::{Face, Markup, clock, line, lines, span, time};
 use crate::problem::Problem;
 
 const ROWS_SHOWN: i64 = 60;
-/// What the audit trail says of what the hub did without being asked.
-const BY_ITSELF: &str = "system";
 
 /// What happened.
 pub(super) struct History {
@@ -97,7 +95,7 @@ fn named(dossier: &Dossier, shell: &Shell, id: Id<domain::accounts::Account>) ->
 fn of_row(row: &Row, names: &Names, shell: &Shell) -> Event {
     let entry = &row.entry;
     let (icon, class) = look(&entry.action, entry.to_state.as_deref());
-    let by_itself = entry.service.as_deref() == Some(BY_ITSELF);
+    let by_itself = row.is_by_itself();
     let who = match names.face(entry.actor) {
         _ if by_itself => line("The hub"),
         face if face.is_me => line("You"),

@@ -1,6 +1,9 @@
 //! Attempts to apply a task, what they wrote, and the locks it needs or holds.
 
-use domain::executions::{Execution, ExecutionResult, Outcome, Phase, Purpose, TAIL_BYTES_MAX};
+use domain::executions::{
+    AGENT_LOST, Execution, ExecutionResult, FORCE_RELEASED, LOCK_LOST, Outcome, Phase, Purpose,
+    TAIL_BYTES_MAX, TIMEOUT,
+};
 use domain::permissions::Capability;
 use domain::tasks::TaskState;
 use hub::locks::queue;
@@ -118,10 +121,10 @@ fn ended_by_hub(execution: &Execution) -> Option<&'static str> {
         return None;
     }
     match execution.error.as_deref()? {
-        "AGENT_LOST" => Some("Nothing more was heard from the agent, so the hub ended the attempt."),
-        "TIMEOUT" => Some("Its time was over, so the hub ended the attempt."),
-        "LOCK_LOST" => Some("A lock that it needs was lost, so the hub ended the attempt."),
-        "FORCE_RELEASED" => Some("An admin released a lock that it needs, which ended the attempt."),
+        AGENT_LOST => Some("Nothing more was heard from the agent, so the hub ended the attempt."),
+        TIMEOUT => Some("Its time was over, so the hub ended the attempt."),
+        LOCK_LOST => Some("A lock that it needs was lost, so the hub ended the attempt."),
+        FORCE_RELEASED => Some("An admin released a lock that it needs, which ended the attempt."),
         _ => None,
     }
 }
