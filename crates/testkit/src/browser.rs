@@ -222,6 +222,17 @@ impl Browser {
         self.order(&format!("/element/{element}/click"), json!({})).await;
     }
 
+    /// Clicks what leads to another page, and waits for that page. Where scripts may not run, ChromeDriver's click does not.
+    pub async fn follow(&self, css: &str) {
+        let page = self.element("html").await;
+        self.click(css).await;
+        let deadline = Instant::now() + PATIENCE;
+        while self.element("html").await == page {
+            assert!(Instant::now() < deadline, "{css} leads nowhere from {}", self.path().await);
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    }
+
     /// Moves the pointer over an element.
     pub async fn hover(&self, css: &str) {
         let element = json!({ELEMENT: self.element(css).await});

@@ -74,19 +74,19 @@ async fn without_scripts_a_task_is_proposed_submitted_and_cancelled() {
     browser.type_text("migration").await;
     browser.press(&[keys::ENTER]).await;
     assert_eq!(browser.path().await, "/tasks/new", "Enter saves nothing");
-    browser.click("[value=simulate]").await;
+    browser.follow("[value=simulate]").await;
     assert!(browser.text("#would").await.contains("Nothing was saved and nobody was asked."));
-    browser.click("[value=draft]").await;
+    browser.follow("[value=draft]").await;
     let path = browser.path().await;
     let task = json!({"id": path.strip_prefix("/tasks/").unwrap()});
     assert_eq!(office.state(&task).await, "DRAFT");
-    browser.click("#sign form button").await;
+    browser.follow("#sign form button").await;
     comes_to(&office, &task, "REVIEWING").await;
     browser.click("[popovertarget=task-menu]").await;
-    browser.click("#task-menu a[href$=\"/cancel\"]").await;
+    browser.follow("#task-menu a[href$=\"/cancel\"]").await;
     browser.click("#a-why").await;
     browser.type_text("not needed").await;
-    browser.click(".btn-danger-solid").await;
+    browser.follow(".btn-danger-solid").await;
     comes_to(&office, &task, "CANCELLED").await;
     browser.close().await;
 }

@@ -146,7 +146,7 @@ async fn a_stale_signature_is_refused_and_says_that_nothing_was_signed() {
     expect(edit.header("if-match", "*").json(&change), 200).await;
     browser.expects("409");
     browser.click("#sign .choice:has([value=approve])").await;
-    browser.click(SIGN).await;
+    browser.follow(SIGN).await;
     let said = browser.text("[role=alert]").await;
     assert!(said.contains("Nothing was signed"), "{said}");
     assert_eq!(office.state(&task).await, "REVIEWING");
@@ -160,9 +160,9 @@ async fn everything_works_without_scripts() {
     let request = office.request(&task).await;
     let browser = office.browser(Look { has_scripts: false, ..Look::default() }).await;
     browser.go("/").await;
-    browser.click(&format!("#row-{} .item-title", id(&request))).await;
+    browser.follow(&format!("#row-{} .item-title", id(&request))).await;
     browser.click("#sign .choice:has([value=approve])").await;
-    browser.click(SIGN).await;
+    browser.follow(SIGN).await;
     approved(&office, &task).await;
     browser.close().await;
 }
