@@ -1,6 +1,8 @@
 //! What many clients see of locks while the hub is killed again and again, and whether it can all be true.
 
 mod checker;
+mod held;
+mod load;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -219,7 +221,8 @@ async fn clear_away(admin: &Client, history: &History, hands: &[Hand]) {
         let answered = seen.iter().filter(|seen| seen.released.is_some_and(|(_, answered)| answered));
         answered.map(|seen| seen.lock_id).collect()
     };
-    let query = LocksQuery { limit: Some(200), ..LocksQuery::default() };
+    let kind = Some("history".to_owned());
+    let query = LocksQuery { limit: Some(200), resource_type: kind, ..LocksQuery::default() };
     for lock in admin.locks(&query).await.unwrap().items {
         assert!(!given_back.contains(&lock.lock_id), "held again after its release was answered: {lock:?}");
         if !known.contains(&*lock.owner) {
