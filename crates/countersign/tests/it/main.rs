@@ -1,9 +1,9 @@
 //! The program as people run it: the binary itself, its files, its signals, its exit codes.
 //!
 //! `support` starts it and ties it to the test's life. Each other module is one promise: what survives a crash
-//! (`killed`, `faults`, `chaos`, `outage`, `disk_full`), when it refuses to start (`refuses_*`), how it begins and ends (`first_start`,
-//! `shutdown`), what the commands say (`commands`, `follow`, `help`), who gets in (`logins`), what can be proven (`audit_*`), what can be
-//! brought back (`backup`), and what must never be seen (`secrets`).
+//! (`killed`, `faults`, `chaos`, `outage`, `disk_full`) and a clock that is set (`wall_clock`), when it refuses to start
+//! (`refuses_*`), how it begins and ends (`first_start`, `shutdown`), what the commands say (`commands`, `follow`, `help`), who gets
+//! in (`logins`), what can be proven (`audit_*`), what can be brought back (`backup`), and what must never be seen (`secrets`).
 //!
 //! A big count goes through `testkit::scaled`. Where records matter, a promise is kept on both engines.
 
@@ -52,4 +52,5 @@ mod sockets;
 mod support;
 mod tasks;
 mod tls;
+mod wall_clock;
 mod webhooks;
