@@ -105,7 +105,7 @@ pub(crate) fn grouped(value: f64, digits: usize) -> String {
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut out = String::new();
     for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) && digit.is_ascii_digit() {
+        if out.ends_with(|before: char| before.is_ascii_digit()) && (whole.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -172,5 +172,6 @@ mod tests {
         assert_eq!(grouped(999.95, 1), "1,000.0");
         assert_eq!(grouped(0.853, 2), "0.85");
         assert_eq!(grouped(-1_000.0, 0), "-1,000");
+        assert_eq!(grouped(-779.0, 0), "-779");
     }
 }
