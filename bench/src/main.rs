@@ -76,6 +76,9 @@ struct Arguments {
     /// Locks held at once; fewer is for trying out the measurement, more for the goal
     #[arg(long, env = "COUNTERSIGN_BENCH_LOCKS", default_value_t = 200_000)]
     locks: usize,
+    /// Locks held through a restart, alone; fewer is for trying out the measurement, not for figures
+    #[arg(long, env = "COUNTERSIGN_BENCH_LOCKS_KEPT", default_value_t = 1_000_000)]
+    locks_kept: usize,
     /// Pending grants of the hub that has many; fewer is for trying out the measurement, not for figures
     #[arg(long, env = "COUNTERSIGN_BENCH_GRANTS", default_value_t = 1_000_000)]
     grants: u64,
@@ -99,6 +102,7 @@ enum Name {
     Review,
     Apply,
     Locks,
+    LocksKept,
     Grants,
     Dashboard,
     People,
@@ -115,6 +119,8 @@ pub(crate) struct Bench {
     tasks: u64,
     /// Locks held at once.
     locks: usize,
+    /// Locks held through a restart, alone.
+    locks_kept: usize,
     /// Pending grants of a hub that has many.
     grants: u64,
     /// On the disk that the calibration looked at; everything in it goes with the run.
@@ -142,6 +148,7 @@ fn main() -> Result<()> {
         people: arguments.people,
         tasks: arguments.tasks,
         locks: arguments.locks,
+        locks_kept: arguments.locks_kept,
         grants: arguments.grants,
         scratch: tempfile::Builder::new().prefix("countersign-bench-").tempdir()?,
     };
@@ -175,6 +182,7 @@ fn measure(bench: &Bench, name: Name) -> Result<Vec<Row>> {
         Name::Review => review::measure(bench),
         Name::Apply => apply::measure(bench),
         Name::Locks => locks::measure(bench),
+        Name::LocksKept => locks::kept::measure(bench),
         Name::Grants => grants::measure(bench),
         Name::Dashboard => dashboard::measure(bench),
         Name::People => people::measure(bench),

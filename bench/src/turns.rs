@@ -100,6 +100,7 @@ mod tests {
             people: 0,
             tasks: 0,
             locks: 0,
+            locks_kept: 0,
             grants: 0,
             scratch: tempfile::tempdir().unwrap(),
         }

@@ -15,6 +15,7 @@ const TTL_SECONDS: u32 = 300;
 const WAIT_SECONDS: u32 = 60;
 const LOCK_ID: &[u8] = b"\"lock_id\":\"";
 const ID_BYTES: usize = 36;
+const HELD: &str = "countersign_locks_held ";
 
 /// A hub and its agents.
 pub(super) struct Countersign {
@@ -64,6 +65,13 @@ impl Countersign {
         Ok(queue["holders"].as_array().is_some_and(|holders| !holders.is_empty()))
     }
 
+    /// How many locks are held, as it says itself.
+    pub(super) async fn held(&self) -> Result<usize> {
+        let ask = Request::get("/metrics", &bearer(&self.home.admin_key()?));
+        let mut connection = Connection::open(self.target().address).await?;
+        held_in(std::str::from_utf8(connection.ask(&ask).await?)?)
+    }
+
     /// The agents of this client: every one is some client's, and only its.
     async fn client(&self, number: usize, wait_seconds: u32) -> Result<Client> {
         let agents: Vec<Bearer> =
@@ -72,6 +80,11 @@ impl Countersign {
         let connection = Connection::open(self.target().address).await?;
         Ok(Client { connection, agents, turn: 0, wait_seconds, lock_id: [0; ID_BYTES] })
     }
+}
+
+fn held_in(metrics: &str) -> Result<usize> {
+    let held = metrics.lines().find_map(|line| line.strip_prefix(HELD)).context("no count of locks")?;
+    Ok(held.trim().parse()?)
 }
 
 /// Lets agents in, with a key for each.
@@ -143,5 +156,17 @@ impl Peer for Waiting<'_> {
 
     fn pid(&self) -> Option<u32> {
         self.0.pid()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_is_found_among_metrics() {
+        let metrics = "# TYPE countersign_locks_held gauge\ncountersign_locks_held 1000000\n\nother 2\n";
+        assert_eq!(held_in(metrics).unwrap(), 1_000_000);
+        assert!(held_in("# TYPE countersign_locks_held gauge\n").is_err());
     }
 }

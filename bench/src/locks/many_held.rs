@@ -15,11 +15,11 @@ use crate::turns::{Side, taken};
 use crate::{Bench, ROUNDS, progress};
 
 /// Nobody may hold more than 10,000, and a million have to fit.
-const AGENTS: usize = 128;
+pub(super) const AGENTS: usize = 128;
 /// What many is compared with.
-const FEW: usize = 1_000;
+pub(super) const FEW: usize = 1_000;
 const OF_REDIS_MAX: f64 = 3.0;
-const BYTES_MAX: f64 = 400.0;
+pub(super) const BYTES_MAX: f64 = 400.0;
 const GROWTH_MAX: f64 = 1.3;
 
 /// Has these locks taken and kept; how long that took, in seconds.
@@ -45,13 +45,13 @@ async fn take<P: Peer>(peer: &P, from: usize, to: usize) -> Result<f64> {
 }
 
 /// One service that is filled: how long it took, and what one lock weighs.
-struct Filled {
-    seconds: f64,
-    bytes: f64,
+pub(super) struct Filled {
+    pub(super) seconds: f64,
+    pub(super) bytes: f64,
 }
 
 /// The first thousand are not counted: they pay for what every server gets under load.
-fn filled<P: Peer>(bench: &Bench, peer: &P, locks: usize) -> Result<Filled> {
+pub(super) fn filled<P: Peer>(bench: &Bench, peer: &P, locks: usize) -> Result<Filled> {
     bench.runtime.block_on(take(peer, 0, FEW))?;
     let pid = peer.pid().context("a service of more than one process cannot be weighed")?;
     let before = resident_mb(pid)?;
@@ -122,15 +122,22 @@ fn growth(bench: &Bench, many: &Countersign, held: &str) -> Result<Vec<Row>> {
     Ok(table)
 }
 
+/// Kills a hub and starts it again; how long it takes to be ready, in seconds.
+pub(super) fn restarted(bench: &Bench, hub: Countersign) -> Result<(Countersign, f64)> {
+    let hub = hub.killed_and_started(bench)?;
+    bench.runtime.block_on(until_ready(hub.program()))?;
+    let took = hub.program().began.elapsed().as_secs_f64();
+    ensure!(bench.runtime.block_on(hub.is_held(&key("held", FEW)))?, "a lock was lost");
+    Ok((hub, took))
+}
+
 /// How long a hub that holds so many takes to be ready again after it was killed.
-fn restart(bench: &Bench, hub: Countersign, held: &str) -> Result<Row> {
+fn restart(bench: &Bench, mut hub: Countersign, held: &str) -> Result<Row> {
     let mut took = Vec::new();
-    let mut hub = hub;
     for _ in 0..ROUNDS {
-        hub = hub.killed_and_started(bench)?;
-        bench.runtime.block_on(until_ready(hub.program()))?;
-        took.push(hub.program().began.elapsed().as_secs_f64());
-        ensure!(bench.runtime.block_on(hub.is_held(&key("held", FEW)))?, "a lock was lost");
+        let (again, seconds) = restarted(bench, hub)?;
+        hub = again;
+        took.push(seconds);
     }
     let what = format!("{held} held: s from kill and start to ready (goal: 3 at 1,000,000)");
     Ok(Row::new(what, Figure::of(took), 2))

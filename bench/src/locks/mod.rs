@@ -1,13 +1,15 @@
 //! Locks against services that also have them, all started here and all durable: what is answered is on the disk.
 //!
 //! [`countersign`], [`redis`], [`postgres`], [`etcd`] and [`zookeeper`] are who is compared, one file each; [`daemons`]
-//! starts those that nobody else needs. [`own_keys`], [`one_key`] and [`many_held`] are what is done with them.
+//! starts those that nobody else needs. [`own_keys`], [`one_key`] and [`many_held`] are what is done with them. [`kept`] is
+//! a measurement of its own, of the product alone: what it takes to hold a million and to be killed.
 //!
 //! To add a peer: a file with a [`Peer`] and its [`Locker`], and its side in the measurement it belongs to.
 
 mod countersign;
 mod daemons;
 mod etcd;
+pub(crate) mod kept;
 mod many_held;
 mod one_key;
 mod own_keys;
