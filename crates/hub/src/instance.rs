@@ -71,10 +71,12 @@ pub async fn hold(hub: &Hub) -> Result<Lease, HubError> {
 }
 
 /// Waits for the end of another server's lease. If that server lives it renews the lease meanwhile, and keeps it: so
-/// a restart after a crash needs nobody to try again, and a second server is refused as soon as the first has moved.
+/// a restart after a crash needs nobody to try again, and a second server is refused as soon as the first has moved. One
+/// that has not moved for as long as a lease lasts has none any more, whatever the clocks on the walls say: the one it
+/// was counted by may have been set since.
 async fn outlast(hub: &Hub, lease: &Lease) -> Result<(), HubError> {
     let deadline = Instant::now() + LEASE + RENEWED_EVERY;
-    let mut first: Option<Instance> = None;
+    let mut first: Option<(Instance, Instant)> = None;
     loop {
         let Some(holder) = instances::holder(&hub.records, SLOT).await? else {
             if renew(hub, lease).await? {
@@ -82,12 +84,12 @@ async fn outlast(hub: &Hub, lease: &Lease) -> Result<(), HubError> {
             }
             continue;
         };
-        let before = first.get_or_insert_with(|| {
+        let (before, seen) = first.get_or_insert_with(|| {
             tracing::warn!(
                 "another server has used this database and holds it until {}; waiting whether it lives or has crashed",
                 holder.lease_until
             );
-            holder.clone()
+            (holder.clone(), Instant::now())
         });
         let lives = (before.id, before.lease_until) != (holder.id, holder.lease_until);
         if lives || Instant::now() >= deadline {
@@ -98,7 +100,10 @@ async fn outlast(hub: &Hub, lease: &Lease) -> Result<(), HubError> {
                 holder.lease_until
             ))));
         }
-        if holder.lease_until <= hub.clock.now() && renew(hub, lease).await? {
+        // It was renewed before it was seen, and whoever did that has counted from before.
+        let is_over = seen.elapsed() >= LEASE;
+        let is_past = holder.lease_until <= hub.clock.now();
+        if (is_over || is_past) && take(hub, lease, is_over.then_some(holder)).await? {
             return Ok(());
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
@@ -124,20 +129,34 @@ async fn keep(hub: &Hub, lease: &Lease) {
 }
 
 async fn renew(hub: &Hub, lease: &Lease) -> Result<bool, HubError> {
+    take(hub, lease, None).await
+}
+
+/// Takes the lease or renews it; also from another process, if it still has the one that is over.
+async fn take(hub: &Hub, lease: &Lease, over: Option<Instance>) -> Result<bool, HubError> {
     // Before it is asked for: nobody else counts from an earlier moment.
     let held_until_ms = since_boot_ms() + LEASE.as_secs() * 1000;
     let now = hub.clock.now();
+    // Another time than the last, also where the clock stands because it was set back: whoever looks sees that it moves.
+    let last = Timestamp::from_micros(lease.valid_until_micros.load(Ordering::Acquire));
     let instance = Instance {
         id: lease.id,
         kind: "server".into(),
         name: "serve".into(),
         slot: Some(SLOT.into()),
-        lease_until: now.plus(LEASE),
+        lease_until: now.plus(LEASE).after(last),
     };
     let until = instance.lease_until.micros();
     let held = hub
         .records
-        .write((instance, now), |tx, (instance, now)| Box::pin(instances::take_slot(tx, instance, *now)))
+        .write((instance, now, over), |tx, (instance, now, over)| {
+            Box::pin(async move {
+                if let Some(over) = over {
+                    instances::forget(tx, over).await?;
+                }
+                instances::take_slot(tx, instance, *now).await
+            })
+        })
         .await?;
     if held {
         lease.valid_until_micros.store(until, Ordering::Release);

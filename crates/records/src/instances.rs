@@ -31,6 +31,7 @@ statement!(
 statement!(
     HOLDER: Instance = "SELECT id, kind, name, slot, lease_until FROM instances WHERE slot = $1"
 );
+statement!(FORGET = "DELETE FROM instances WHERE id = $1 AND lease_until = $2");
 statement!(RELEASE = "DELETE FROM instances WHERE id = $1");
 
 struct Clock {
@@ -58,6 +59,11 @@ pub async fn take_slot(tx: &mut Tx, instance: &Instance, now: Timestamp) -> Resu
 /// Who holds the slot.
 pub async fn holder(db: &Db, slot: &str) -> Result<Option<Instance>> {
     db.opt(&HOLDER, args![slot]).await
+}
+
+/// Ends the lease of a process that is gone, unless it has renewed it since it was seen like this.
+pub async fn forget(tx: &mut Tx, seen: &Instance) -> Result<()> {
+    tx.exec(&FORGET, args![seen.id, seen.lease_until]).await.map(drop)
 }
 
 /// Gives back what the process holds.

@@ -10,7 +10,12 @@ use uuid::Uuid;
 
 use crate::support::{Ground, NOW, on_both_engines};
 
-on_both_engines!(a_slot_has_one_holder, one_of_many_gets_the_slot, the_database_has_a_clock);
+on_both_engines!(
+    a_slot_has_one_holder,
+    only_what_was_not_renewed_is_forgotten,
+    one_of_many_gets_the_slot,
+    the_database_has_a_clock
+);
 
 const LEASE: Duration = Duration::from_secs(20);
 
@@ -59,6 +64,21 @@ async fn a_slot_has_one_holder(ground: Ground) {
     release(db, 2).await;
     assert_eq!(holder(db, "hub").await, None);
     assert!(take(db, 1, "hub", end).await);
+}
+
+async fn only_what_was_not_renewed_is_forgotten(ground: Ground) {
+    let db = &ground.db;
+    let forget = async |seen: Instance| -> Result<()> {
+        db.write(seen, |tx, seen| Box::pin(instances::forget(tx, seen))).await
+    };
+    assert!(take(db, 1, "hub", NOW).await);
+    let seen = instances::holder(db, "hub").await.unwrap().unwrap();
+    let later = NOW.plus(Duration::from_micros(1));
+    assert!(take(db, 1, "hub", later).await);
+    forget(seen).await.unwrap();
+    assert_eq!(holder(db, "hub").await, Some((1, later.plus(LEASE))), "it lives");
+    forget(instances::holder(db, "hub").await.unwrap().unwrap()).await.unwrap();
+    assert!(take(db, 2, "hub", later).await);
 }
 
 async fn one_of_many_gets_the_slot(ground: Ground) {

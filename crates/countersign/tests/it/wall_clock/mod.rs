@@ -203,9 +203,8 @@ async fn assert_untouched(client: &Client, clock: &mut WallClock, lasting: &Last
     until("those who took it for a moment are gone", freed).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_set_ends_and_prolongs_no_lock() {
-    let (mut clock, home) = WallClock::hang(Home::on(Kind::Sqlite));
+async fn assert_jumps_change_nothing(home: Home) {
+    let (mut clock, home) = WallClock::hang(home);
     let served = home.serve().await;
     let client = served.admin();
     let lasting = Lasting::begin(&client).await;
@@ -214,6 +213,17 @@ async fn a_clock_that_is_set_ends_and_prolongs_no_lock() {
         assert_untouched(&client, &mut clock, &lasting, jump).await;
     }
     served.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_ends_and_prolongs_no_lock() {
+    assert_jumps_change_nothing(Home::on(Kind::Sqlite)).await;
+}
+
+/// Here the right to write at all is a lease, and a hub whose clock is not the database's is not ready. It still answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_ends_and_prolongs_no_lock_on_postgres() {
+    assert_jumps_change_nothing(Home::on(Kind::Postgres)).await;
 }
 
 /// What was held gets its whole time anew and not more, whatever the wall says; whoever waits has its place.
@@ -251,5 +261,29 @@ async fn a_clock_that_is_set_while_the_hub_is_down_ends_and_prolongs_no_lock() {
         let release = ReleaseLock { lock_id: granted.lock_id, agent_id: None };
         client.release_lock(&release).await.unwrap();
     }
+    served.stop();
+}
+
+/// The lease is a time on the wall. It keeps a second server away while the clock stands, and nobody once it has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_back_prolongs_no_lease() {
+    let (mut clock, home) = WallClock::hang(Home::on(Kind::Postgres));
+    let mut served = home.serve().await;
+    let held = take(&served.admin(), wanted("long", "holder", LONG)).await.unwrap().got;
+    let behind = ticket(&served.admin(), wanted("long", "behind", LONG)).await;
+    clock.jump(HOUR);
+    let ahead = "SELECT 1 FROM instances WHERE lease_until > clock_timestamp() + interval '50 minutes'";
+    until("the lease is renewed by the moved clock", async || !home.sql(ahead).await.is_empty()).await;
+    clock.jump(-HOUR);
+    let keys = home.data.join("keys").display().to_string();
+    let second = Home::with(home.database_url.clone()).env("COUNTERSIGN_KEYS_DIR", &keys);
+    second.refused().assert_refused(1, &["another server uses this database"]);
+    beat(&served.admin(), &held).await;
+    served.process.kill();
+    served = home.serve().await;
+    let client = served.admin();
+    assert!(is_current(&client, &held).await);
+    beat(&client, &held).await;
+    assert_eq!(looked_at(&client, behind).await.status, TicketStatus::Waiting);
     served.stop();
 }
