@@ -86,6 +86,9 @@ fn parse_head(answer: &[u8]) -> Result<Option<(usize, usize)>> {
     if !head.starts_with(b"HTTP/1.1 2") {
         bail!("the server answered {}", String::from_utf8_lossy(answer));
     }
+    if head.starts_with(b"HTTP/1.1 204") {
+        return Ok(Some((end + END_OF_HEAD.len(), 0)));
+    }
     // hyper writes names in small letters, etcd with capitals; both write a length for every whole body.
     let at = find(head, LENGTH).or_else(|| find(head, LENGTH_IN_CAPITALS));
     let digits = at.map(|at| &head[at + LENGTH.len()..]).context("an answer without length")?;
@@ -137,6 +140,8 @@ mod tests {
         let head = b"HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 5\r\n\r\n";
         assert_eq!(parse_head(&head[..head.len() - 1]).unwrap(), None);
         assert_eq!(parse_head(head).unwrap(), Some((head.len(), 5)));
+        let nothing = b"HTTP/1.1 204 No Content\r\na: b\r\n\r\n";
+        assert_eq!(parse_head(nothing).unwrap(), Some((nothing.len(), 0)));
     }
 
     #[test]
