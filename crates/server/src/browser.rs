@@ -42,6 +42,11 @@ impl Theme {
             Self::Dark => "dark",
         }
     }
+
+    /// What this browser keeps; none where the system decides.
+    pub(crate) fn chosen(options: &Options, headers: &HeaderMap) -> Option<Self> {
+        Cookie::Theme.read(options, headers).and_then(|word| word.parse().ok())
+    }
 }
 
 impl std::str::FromStr for Theme {

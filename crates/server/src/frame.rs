@@ -82,6 +82,7 @@ async fn around(app: &App, routes: Router, mut request: Request) -> Response<Bod
     let method = request.method().clone();
     let uri = request.uri().clone();
     let may_be_compressed = request.headers().contains_key(ACCEPT_ENCODING);
+    let theme = browser::Theme::chosen(&app.options, request.headers());
     let accepts = request.headers().get(ACCEPT).cloned();
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let trace = trace_id(request.headers()).map(str::to_owned);
@@ -91,7 +92,7 @@ async fn around(app: &App, routes: Router, mut request: Request) -> Response<Bod
         match pages::owns(uri.path()) || pages::is_astray(&problem, asked, accepts.as_ref()) {
             true => {
                 let id = id.to_str().unwrap_or_default();
-                pages::render(&mut response, problem, &app.options, asked, id);
+                pages::render(&mut response, problem, (&app.options, theme), asked, id);
             }
             false => render(&mut response, problem, uri.path(), &id),
         }

@@ -11,8 +11,9 @@ use hub::{Caller, HubError};
 use serde::Deserialize;
 
 use super::form::Filled;
+use super::gate::Gate;
 use super::show::filters;
-use super::{host, lead_to, minute, page};
+use super::{lead_to, minute, page};
 use crate::App;
 use crate::extract::{Asked, Who};
 use crate::problem::Problem;
@@ -20,7 +21,7 @@ use crate::problem::Problem;
 #[derive(Template)]
 #[template(path = "device.html")]
 struct DevicePage<'a> {
-    host: &'a str,
+    gate: &'a Gate,
     account: &'a str,
     organization: &'a str,
     view: View,
@@ -57,6 +58,7 @@ pub(crate) struct AnswerForm {
 
 pub(crate) async fn show(
     State(app): State<App>,
+    gate: Gate,
     Who(caller): Who,
     Asked(meant): Asked<Meant>,
 ) -> Result<Response<Body>, Problem> {
@@ -65,14 +67,15 @@ pub(crate) async fn show(
         (None, None) => View::Enter { message: None },
         (None, Some(code)) => match look(&app.hub, &caller, &code).await {
             Ok(device) => asks(&device),
-            Err(error) => return not_meant(&app, &caller, error),
+            Err(error) => return not_meant(&gate, &caller, error),
         },
     };
-    Ok(shown(&app, &caller, StatusCode::OK, view))
+    Ok(shown(&gate, &caller, StatusCode::OK, view))
 }
 
 pub(crate) async fn submit(
     State(app): State<App>,
+    gate: Gate,
     Who(caller): Who,
     Filled(form): Filled<AnswerForm>,
 ) -> Result<Response<Body>, Problem> {
@@ -82,22 +85,22 @@ pub(crate) async fn submit(
     };
     match answer(&app.hub, &caller, &form.code, reply).await {
         Ok(()) => Ok(lead_to(done)),
-        Err(error) => not_meant(&app, &caller, error),
+        Err(error) => not_meant(&gate, &caller, error),
     }
 }
 
 /// Asks for the code again where it was wrong.
-fn not_meant(app: &App, caller: &Caller, error: HubError) -> Result<Response<Body>, Problem> {
+fn not_meant(gate: &Gate, caller: &Caller, error: HubError) -> Result<Response<Body>, Problem> {
     let message = |text: &str| View::Enter { message: Some(text.to_owned()) };
     match error {
         HubError::NotFound(_) => {
             let text = "No program waits with this code. It may have expired, or been answered already.";
-            Ok(shown(app, caller, StatusCode::NOT_FOUND, message(text)))
+            Ok(shown(gate, caller, StatusCode::NOT_FOUND, message(text)))
         }
         HubError::TooMany { retry_after_seconds, .. } => {
             let text =
                 format!("Too many wrong codes. Try again in {} min.", retry_after_seconds.div_ceil(60));
-            let mut response = shown(app, caller, StatusCode::TOO_MANY_REQUESTS, message(&text));
+            let mut response = shown(gate, caller, StatusCode::TOO_MANY_REQUESTS, message(&text));
             response.headers_mut().insert("retry-after", HeaderValue::from(retry_after_seconds));
             Ok(response)
         }
@@ -116,8 +119,8 @@ fn asks(device: &DeviceLogin) -> View {
     }
 }
 
-fn shown(app: &App, caller: &Caller, status: StatusCode, view: View) -> Response<Body> {
+fn shown(gate: &Gate, caller: &Caller, status: StatusCode, view: View) -> Response<Body> {
     let credential = &caller.credential;
     let (account, organization) = (&credential.account.display_name, &credential.organization.name);
-    page(status, &DevicePage { host: host(&app.options), account, organization, view })
+    page(status, &DevicePage { gate, account, organization, view })
 }

@@ -10,8 +10,9 @@ use hub::identity::password_logins::{Shown, log_in};
 use serde::Deserialize;
 
 use super::form::Filled;
+use super::gate::Gate;
 use super::show::filters;
-use super::{capitalised, host, logged_in, next, oidc, page};
+use super::{capitalised, logged_in, next, oidc, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};
 use crate::problem::Problem;
@@ -19,7 +20,7 @@ use crate::problem::Problem;
 #[derive(Template)]
 #[template(path = "login.html")]
 struct LoginPage<'a> {
-    host: &'a str,
+    gate: &'a Gate,
     email: &'a str,
     next: Option<&'a str>,
     message: Option<&'a str>,
@@ -35,10 +36,10 @@ pub(super) struct Before<'a> {
 }
 
 /// The page, for the first time or again.
-pub(super) fn shown(app: &App, status: StatusCode, before: &Before<'_>) -> Response<Body> {
+pub(super) fn shown(app: &App, gate: &Gate, status: StatusCode, before: &Before<'_>) -> Response<Body> {
     let Before { email, next, message } = *before;
     let provider = oidc::settings(app).map(|settings| settings.name.as_str());
-    page(status, &LoginPage { host: host(&app.options), email, next, message, provider })
+    page(status, &LoginPage { gate, email, next, message, provider })
 }
 
 /// Where to go afterwards.
@@ -57,13 +58,14 @@ pub(crate) struct LoginForm {
     next: Option<String>,
 }
 
-pub(crate) async fn show(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response<Body> {
+pub(crate) async fn show(State(app): State<App>, gate: Gate, Asked(wanted): Asked<Wanted>) -> Response<Body> {
     let next = wanted.next.as_deref().and_then(next::local);
-    shown(&app, StatusCode::OK, &Before { next, ..Before::default() })
+    shown(&app, &gate, StatusCode::OK, &Before { next, ..Before::default() })
 }
 
 pub(crate) async fn submit(
     State(app): State<App>,
+    gate: Gate,
     Stranger(origin): Stranger,
     Filled(form): Filled<LoginForm>,
 ) -> Result<Response<Body>, Problem> {
@@ -76,8 +78,8 @@ pub(crate) async fn submit(
     let message = capitalised(&refused.to_string());
     let before = Before { email: &form.email, next, message: Some(&message) };
     match refused {
-        HubError::Unauthenticated(_) => Ok(shown(&app, StatusCode::UNAUTHORIZED, &before)),
-        HubError::Forbidden(_) => Ok(shown(&app, StatusCode::FORBIDDEN, &before)),
+        HubError::Unauthenticated(_) => Ok(shown(&app, &gate, StatusCode::UNAUTHORIZED, &before)),
+        HubError::Forbidden(_) => Ok(shown(&app, &gate, StatusCode::FORBIDDEN, &before)),
         other => Err(other.into()),
     }
 }

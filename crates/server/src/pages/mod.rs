@@ -13,6 +13,7 @@ mod delegations;
 pub(crate) mod device;
 mod drawing;
 mod form;
+pub(crate) mod gate;
 pub(crate) mod inbox;
 mod lists;
 pub(crate) mod live;
@@ -46,10 +47,11 @@ use domain::Timestamp;
 use domain::secrets::Secret;
 use wire::Code;
 
-use crate::browser::Cookie;
+use crate::browser::{Cookie, Theme};
 use crate::guard::Needs;
 use crate::problem::{Problem, internal};
 use crate::{App, Options};
+use gate::Gate;
 use show::filters;
 
 /// A page and what it asks of whoever opens it.
@@ -160,11 +162,6 @@ fn logged_in(options: &Options, secret: &Secret, path: &str) -> Response<Body> {
     response
 }
 
-/// What people call the hub: its address without the scheme.
-fn host(options: &Options) -> &str {
-    options.public_url.split_once("://").map_or(options.public_url.as_str(), |(_, host)| host)
-}
-
 /// A whole sentence.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -183,7 +180,7 @@ fn minute(at: Timestamp) -> String {
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
-    host: &'a str,
+    gate: &'a Gate,
     title: &'a str,
     detail: &'a str,
     errors: Vec<String>,
@@ -195,7 +192,7 @@ struct ErrorPage<'a> {
 pub(crate) fn render(
     response: &mut Response<Body>,
     problem: Problem,
-    options: &Options,
+    (options, theme): (&Options, Option<Theme>),
     (method, uri): (&Method, &Uri),
     request_id: &str,
 ) {
@@ -215,7 +212,7 @@ pub(crate) fn render(
             format!("{} {}", error.pointer.trim_start_matches('/').replace('_', " "), error.detail)
         });
     let template = ErrorPage {
-        host: host(options),
+        gate: &Gate::new(options, theme),
         title: &problem.body.title,
         detail: &capitalised(&problem.body.detail),
         errors: errors.collect(),

@@ -17,8 +17,9 @@ use uuid::Uuid;
 
 use super::account::Nothing;
 use super::form::Filled;
+use super::gate::Gate;
 use super::show::filters;
-use super::{capitalised, host, lead_to, logged_in, login, next, page};
+use super::{capitalised, lead_to, logged_in, login, next, page};
 use crate::browser::Cookie;
 use crate::extract::{Asked, Stranger, Who};
 use crate::problem::{Problem, RETRY_AFTER_PROVIDER_SECONDS};
@@ -30,7 +31,7 @@ const ANSWER_BYTES_MAX: usize = 4096;
 #[derive(Template)]
 #[template(path = "oidc.html")]
 struct OidcPage<'a> {
-    host: &'a str,
+    gate: &'a Gate,
     provider: &'a str,
     view: View<'a>,
 }
@@ -58,17 +59,18 @@ pub(crate) struct StartForm {
 
 pub(crate) async fn start(
     State(app): State<App>,
+    gate: Gate,
     Stranger(origin): Stranger,
     Filled(form): Filled<StartForm>,
 ) -> Result<Response<Body>, Problem> {
     let next = form.next.as_deref().and_then(next::local);
     let leaving = Leaving { redirect_uri: &redirect_uri(&app.options), next, connects: None };
     match begin(&app.hub, &leaving, &origin).await {
-        Ok(sent) => Ok(leave(&app, &sent)),
+        Ok(sent) => Ok(leave(&app, &gate, &sent)),
         Err(error @ HubError::ProviderUnavailable(_)) => {
             let message = capitalised(&error.to_string());
             let before = login::Before { next, message: Some(&message), ..login::Before::default() };
-            Ok(later(login::shown(&app, StatusCode::SERVICE_UNAVAILABLE, &before)))
+            Ok(later(login::shown(&app, &gate, StatusCode::SERVICE_UNAVAILABLE, &before)))
         }
         Err(other) => Err(other.into()),
     }
@@ -76,14 +78,15 @@ pub(crate) async fn start(
 
 pub(crate) async fn connect(
     State(app): State<App>,
+    gate: Gate,
     Who(caller): Who,
     Filled(Nothing {}): Filled<Nothing>,
 ) -> Result<Response<Body>, Problem> {
     let redirect_uri = redirect_uri(&app.options);
     let leaving = Leaving { redirect_uri: &redirect_uri, next: None, connects: Some(&caller) };
     match begin(&app.hub, &leaving, &caller.origin).await {
-        Ok(sent) => Ok(leave(&app, &sent)),
-        Err(error) => refused(&app, error),
+        Ok(sent) => Ok(leave(&app, &gate, &sent)),
+        Err(error) => refused(&app, &gate, error),
     }
 }
 
@@ -105,9 +108,9 @@ pub(crate) async fn disconnect(
 
 /// A page that leads on by itself. A redirect would do, but browsers take it for the target of the form, and the hub's
 /// forms lead to the hub alone, whichever hosts the provider sends people through.
-fn leave(app: &App, sent: &Sent) -> Response<Body> {
+fn leave(app: &App, gate: &Gate, sent: &Sent) -> Response<Body> {
     let view = View::Leaving { location: &sent.location };
-    let mut response = shown(app, StatusCode::OK, view);
+    let mut response = shown(app, gate, StatusCode::OK, view);
     response.headers_mut().append(SET_COOKIE, Cookie::Flow.keep(&app.options, sent.browser.expose()));
     response
 }
@@ -127,11 +130,12 @@ pub(crate) struct Brought {
 
 pub(crate) async fn callback(
     State(app): State<App>,
+    gate: Gate,
     Stranger(origin): Stranger,
     headers: HeaderMap,
     Asked(brought): Asked<Brought>,
 ) -> Result<Response<Body>, Problem> {
-    let mut response = arrived(&app, &origin, &headers, brought).await?;
+    let mut response = arrived((&app, &gate), &origin, &headers, brought).await?;
     // Still kept where another browser's answer was brought, so that this one's own may yet come.
     if response.status() != StatusCode::GONE {
         response.headers_mut().append(SET_COOKIE, Cookie::Flow.forget(&app.options));
@@ -140,7 +144,7 @@ pub(crate) async fn callback(
 }
 
 async fn arrived(
-    app: &App,
+    (app, gate): (&App, &Gate),
     origin: &Origin,
     headers: &HeaderMap,
     brought: Brought,
@@ -163,12 +167,12 @@ async fn arrived(
             Ok(logged_in(&app.options, &done.secret, to))
         }
         Ok(Arrived::Connected) => Ok(lead_to("/account?done=connected")),
-        Err(error) => refused(app, error),
+        Err(error) => refused(app, gate, error),
     }
 }
 
 /// Says what became of it. The page is an end: what led here works once.
-fn refused(app: &App, error: HubError) -> Result<Response<Body>, Problem> {
+fn refused(app: &App, gate: &Gate, error: HubError) -> Result<Response<Body>, Problem> {
     let status = match &error {
         HubError::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
         HubError::Forbidden(_) => StatusCode::FORBIDDEN,
@@ -177,7 +181,7 @@ fn refused(app: &App, error: HubError) -> Result<Response<Body>, Problem> {
         HubError::ProviderUnavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         _ => return Err(error.into()),
     };
-    let response = shown(app, status, View::Refused { message: capitalised(&error.to_string()) });
+    let response = shown(app, gate, status, View::Refused { message: capitalised(&error.to_string()) });
     Ok(if status == StatusCode::SERVICE_UNAVAILABLE { later(response) } else { response })
 }
 
@@ -186,7 +190,7 @@ fn later(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-fn shown(app: &App, status: StatusCode, view: View<'_>) -> Response<Body> {
+fn shown(app: &App, gate: &Gate, status: StatusCode, view: View<'_>) -> Response<Body> {
     let provider = settings(app).map_or("the provider", |settings| settings.name.as_str());
-    page(status, &OidcPage { host: host(&app.options), provider, view })
+    page(status, &OidcPage { gate, provider, view })
 }

@@ -10,8 +10,9 @@ use hub::identity::login_links::consume;
 use serde::Deserialize;
 
 use super::form::Filled;
+use super::gate::Gate;
 use super::show::filters;
-use super::{capitalised, host, logged_in, page};
+use super::{capitalised, logged_in, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};
 use crate::problem::Problem;
@@ -19,7 +20,7 @@ use crate::problem::Problem;
 #[derive(Template)]
 #[template(path = "once.html")]
 struct OncePage<'a> {
-    host: &'a str,
+    gate: &'a Gate,
     token: Option<&'a str>,
     message: &'a str,
 }
@@ -37,15 +38,16 @@ pub(crate) struct LinkForm {
     token: String,
 }
 
-pub(crate) async fn show(State(app): State<App>, Asked(link): Asked<Link>) -> Response<Body> {
+pub(crate) async fn show(gate: Gate, Asked(link): Asked<Link>) -> Response<Body> {
     let token = link.token.as_deref().filter(|token| !token.is_empty());
     let status = if token.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
     let message = "The link is not whole. Copy all of it, up to its last character.";
-    page(status, &OncePage { host: host(&app.options), token, message })
+    page(status, &OncePage { gate: &gate, token, message })
 }
 
 pub(crate) async fn submit(
     State(app): State<App>,
+    gate: Gate,
     Stranger(origin): Stranger,
     Filled(form): Filled<LinkForm>,
 ) -> Result<Response<Body>, Problem> {
@@ -58,5 +60,5 @@ pub(crate) async fn submit(
         Err(error @ HubError::Expired(_)) => (StatusCode::GONE, capitalised(&error.to_string())),
         Err(other) => return Err(other.into()),
     };
-    Ok(page(status, &OncePage { host: host(&app.options), token: None, message: &message }))
+    Ok(page(status, &OncePage { gate: &gate, token: None, message: &message }))
 }

@@ -1,7 +1,6 @@
 //! What stands around every page: where one is, what waits, who one is. Built once per request from the login.
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use domain::Timestamp;
 use domain::organizations::Organization;
@@ -12,7 +11,7 @@ use hub::identity::login_sessions;
 
 use super::show::{Face, Markup, absolute, clock, counted, grouped};
 use crate::App;
-use crate::browser::{Cookie, Theme};
+use crate::browser::Theme;
 use crate::problem::Problem;
 
 /// Everything that the frame of a page shows. A handler that takes one has a logged-in caller.
@@ -55,15 +54,11 @@ impl FromRequestParts<App> for Shell {
         let path = parts.uri.path();
         let here = parts.uri.path_and_query().map_or(path, |whole| whole.as_str()).to_owned();
         let section = path.split('/').nth(1).unwrap_or_default().to_owned();
-        let theme = theme(app, &parts.headers);
+        let theme = Theme::chosen(&app.options, &parts.headers);
         let request_id = parts.headers.get("x-request-id").and_then(|id| id.to_str().ok());
         let request_id = request_id.unwrap_or_default().to_owned();
         Ok(Self { caller, now, request_id, toasts: Vec::new(), places, desk, theme, section, here })
     }
-}
-
-fn theme(app: &App, headers: &HeaderMap) -> Option<Theme> {
-    Cookie::Theme.read(&app.options, headers).and_then(|word| word.parse().ok())
 }
 
 impl Shell {

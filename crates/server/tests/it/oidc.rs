@@ -298,3 +298,18 @@ async fn without_a_provider_there_is_no_such_way() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_pages_on_the_way_have_the_theme_of_the_browser() {
+    with_provider(async |hub, _| {
+        let dark = |request: testkit::reqwest::RequestBuilder| request.header("cookie", "theme=dark");
+        let leaving = hub.request("POST", "/login/oidc").form(&[("next", "/account")]);
+        let wrong = hub.request("POST", "/login").form(&[("email", "nobody@example.org"), ("password", "x")]);
+        let stale = hub.request("GET", "/login/oidc/callback?state=cst_nope&code=nope");
+        for (request, status) in [(leaving, 200), (wrong, 401), (stale, 410)] {
+            let page = expect(dark(request), status).await.text();
+            assert!(page.contains("<html lang=\"en\" data-theme=\"dark\">"), "{page}");
+        }
+    })
+    .await;
+}

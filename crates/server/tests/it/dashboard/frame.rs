@@ -50,6 +50,31 @@ async fn the_theme_is_the_browsers_and_needs_no_script() {
     .await;
 }
 
+/// Before a login, and where something went wrong.
+#[tokio::test]
+async fn pages_without_a_frame_have_the_theme_too() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let bob = format!("cs={}", desk.bob.token);
+        for (path, status) in [
+            ("/login", 200),
+            ("/login/once", 404),
+            ("/login/device", 200),
+            ("/tasks/nope", 404),
+            ("/nowhere", 404),
+            ("/tasks/nowhere/at/all", 404),
+        ] {
+            for (theme, word) in [("; theme=dark", " data-theme=\"dark\""), ("; theme=x\"y", ""), ("", "")] {
+                let request = hub.request("GET", path).header("accept", "text/html");
+                let page = expect(request.header("cookie", format!("{bob}{theme}")), status).await.text();
+                assert!(page.contains(&format!("<html lang=\"en\"{word}>")), "{path}{theme}: {page}");
+                assert!(page.contains("class=\"gate\""), "{path}: {page}");
+            }
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn files_are_kept_for_ever_by_their_version_and_asked_about_without_it() {
     on_each_engine(async |hub| {
