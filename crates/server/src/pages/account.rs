@@ -185,7 +185,7 @@ pub(crate) async fn theme(
     let cookie = match form.theme.parse::<Theme>() {
         Ok(theme) => Cookie::Theme.keep(&app.options, theme.as_str()),
         Err(()) if form.theme == "system" => Cookie::Theme.forget(&app.options),
-        Err(()) => return Err(Problem::field("/theme", "is light, dark or system")),
+        Err(()) => return Err(Problem::field("/theme", "must be light, dark or system")),
     };
     let mut response = lead_to(next::local(&form.next).unwrap_or("/"));
     response.headers_mut().append(SET_COOKIE, cookie);

@@ -47,6 +47,7 @@ use domain::Timestamp;
 use domain::secrets::Secret;
 use wire::Code;
 
+use crate::api::fallback::NO_SUCH_PATH;
 use crate::browser::{Cookie, Theme};
 use crate::guard::Needs;
 use crate::problem::{Problem, internal};
@@ -211,10 +212,14 @@ pub(crate) fn render(
         problem.body.errors.iter().map(|error| {
             format!("{} {}", error.pointer.trim_start_matches('/').replace('_', " "), error.detail)
         });
+    let detail = match problem.body.detail == NO_SUCH_PATH {
+        true => "No page has this address. The link may be old, or cut off.".to_owned(),
+        false => capitalised(&problem.body.detail),
+    };
     let template = ErrorPage {
         gate: &Gate::new(options, theme),
         title: &problem.body.title,
-        detail: &capitalised(&problem.body.detail),
+        detail: &detail,
         errors: errors.collect(),
         code: &problem.body.code,
         request_id,

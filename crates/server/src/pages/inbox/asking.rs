@@ -80,7 +80,7 @@ impl Asking {
     pub(super) fn view(&self) -> Result<View, Problem> {
         let word = given(self.view.as_deref());
         let known = View::ALL.iter().find(|(_, _, known)| *known == word);
-        known.map(|(view, _, _)| *view).ok_or_else(|| Problem::field("/view", "is mine, done or told"))
+        known.map(|(view, _, _)| *view).ok_or_else(|| Problem::field("/view", "must be mine, done or told"))
     }
 
     /// What narrows the list, by its name.

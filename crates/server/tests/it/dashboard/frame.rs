@@ -69,6 +69,7 @@ async fn pages_without_a_frame_have_the_theme_too() {
                 let page = expect(request.header("cookie", format!("{bob}{theme}")), status).await.text();
                 assert!(page.contains(&format!("<html lang=\"en\"{word}>")), "{path}{theme}: {page}");
                 assert!(page.contains("class=\"gate\""), "{path}: {page}");
+                assert!(!page.contains("openapi.json"), "that is for programs: {page}");
             }
         }
     })
