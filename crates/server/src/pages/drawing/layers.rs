@@ -332,8 +332,12 @@ fn line(points: &[(i32, i32)]) -> Line {
         }
         at = *point;
     }
-    let next = rest.first().unwrap_or(first);
-    Line { path, label: (i32::midpoint(first.0, next.0), i32::midpoint(first.1, next.1)) }
+    // Words stand where the line is flat; where many lines end, they would be on each other.
+    let (from, to) = match points {
+        [_, from, to, _, ..] => (from, to),
+        _ => (first, rest.first().unwrap_or(first)),
+    };
+    Line { path, label: (i32::midpoint(from.0, to.0), i32::midpoint(from.1, to.1)) }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use hub::{AuditFilter, HubError};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::picture::{Kind, Node, Picture, Tie, draw};
+use super::picture::{Node, Picture, Tie, draw};
 use crate::App;
 use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
@@ -116,22 +116,18 @@ impl Deadlock {
     pub(super) fn picture(&self) -> Picture {
         let mut nodes: Vec<Node> = Vec::new();
         let mut places: BTreeMap<(bool, String), usize> = BTreeMap::new();
-        let mut place = |kind: Kind, name: String, sub: String| -> usize {
-            let known = (matches!(kind, Kind::Key), format!("{name}\n{sub}"));
-            *places.entry(known).or_insert_with(|| {
-                nodes.push(Node { kind, name, sub, is_bad: true, to: None });
+        let mut place = |is_key: bool, node: Node| -> usize {
+            *places.entry((is_key, node.whole.clone())).or_insert_with(|| {
+                nodes.push(node.bad(true));
                 nodes.len() - 1
             })
         };
+        let owner = |face: &Face, piece: &Option<String>| Node::of_owner(face.name.clone(), piece.clone());
         let mut ties = Vec::new();
         for wait in &self.waits {
-            let who =
-                |face: &Face, piece: &Option<String>| (face.name.clone(), piece.clone().unwrap_or_default());
-            let (name, sub) = who(&wait.who, &wait.piece);
-            let waiter = place(Kind::Owner, name, sub);
-            let key = place(Kind::Key, wait.key.clone(), String::new());
-            let (name, sub) = who(&wait.held_by, &wait.held_by_piece);
-            let holder = place(Kind::Owner, name, sub);
+            let waiter = place(false, owner(&wait.who, &wait.piece));
+            let key = place(true, Node::of_key(&wait.key));
+            let holder = place(false, owner(&wait.held_by, &wait.held_by_piece));
             ties.push(Tie { from: waiter, to: key, waits: true, is_bad: true, label: "waits".to_owned() });
             ties.push(Tie { from: key, to: holder, waits: false, is_bad: true, label: "held by".to_owned() });
         }

@@ -15,20 +15,52 @@ use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
 use crate::pages::show::{plural, span};
 
-const SIZES: Sizes = Sizes { width: 184, height: 48, across: 140, between: 26, margin: 24 };
+const SIZES: Sizes = Sizes { width: 184, height: 48, across: 72, between: 26, margin: 16 };
 const TEXT: i32 = 34;
+/// How wide a letter of a label is, from above.
+const LABEL_LETTER: i32 = 7;
+/// What is seen of a line beside its label.
+const LABEL_ROOM: i32 = 10;
 
 /// What is drawn, before it has a place.
 pub(super) struct Node {
-    pub(super) kind: Kind,
-    pub(super) name: String,
-    pub(super) sub: String,
-    pub(super) is_bad: bool,
-    pub(super) to: Option<String>,
+    kind: Kind,
+    /// Everything that is to be said of it; of the others only what fits is shown.
+    pub(super) whole: String,
+    name: String,
+    sub: String,
+    is_bad: bool,
+    to: Option<String>,
+}
+
+impl Node {
+    /// An agent, with the piece of its work where it named one.
+    pub(super) fn of_owner(name: String, piece: Option<String>) -> Self {
+        let whole = piece.as_ref().map_or(name.clone(), |piece| format!("{name}, {piece}"));
+        let sub = piece.unwrap_or_default();
+        Self { kind: Kind::Owner, whole, name, sub, is_bad: false, to: None }
+    }
+
+    /// Of a key its end tells most, so what kind of thing it is of stands below.
+    pub(super) fn of_key(key: &str) -> Self {
+        let of_what = key.strip_prefix("resource:").unwrap_or(key);
+        let (sub, name) = of_what.split_once(':').unwrap_or(("", of_what));
+        let (name, sub) = (name.to_owned(), sub.to_owned());
+        Self { kind: Kind::Key, whole: key.to_owned(), name, sub, is_bad: false, to: None }
+    }
+
+    /// The same, in the circle.
+    pub(super) fn bad(self, is_bad: bool) -> Self {
+        Self { is_bad, ..self }
+    }
+
+    fn leading_to(self, to: Address) -> Self {
+        Self { to: Some(to.to_string()), ..self }
+    }
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+enum Kind {
     Owner,
     Key,
 }
@@ -79,13 +111,9 @@ pub(super) struct DrawnTie {
 /// Gives everything its place.
 pub(super) fn draw(nodes: Vec<Node>, ties: &[Tie], finding: String) -> Picture {
     let arrows: Vec<(usize, usize)> = ties.iter().map(|tie| (tie.from, tie.to)).collect();
-    let layout = layered(nodes.len(), &arrows, SIZES);
+    let layout = layered(nodes.len(), &arrows, Sizes { across: across(ties), ..SIZES });
     let drawn = |place: &usize| {
         let (node, (x, y)) = (&nodes[*place], layout.nodes[*place]);
-        let whole = match node.sub.is_empty() {
-            true => rendering::plain(&node.name),
-            false => rendering::plain(&format!("{}, {}", node.name, node.sub)),
-        };
         let (name, sub) = (rendering::plain(&node.name), rendering::plain(&node.sub));
         let is_two = !sub.is_empty();
         Drawn {
@@ -96,8 +124,8 @@ pub(super) fn draw(nodes: Vec<Node>, ties: &[Tie], finding: String) -> Picture {
             round: if matches!(node.kind, Kind::Key) { SIZES.height / 2 } else { 8 },
             icon: if matches!(node.kind, Kind::Key) { "lock" } else { "agent" },
             is_bad: node.is_bad,
-            whole,
-            name: shortened(&name, node.kind),
+            whole: rendering::plain(&node.whole),
+            name: fitting(&name, SIZES.width - TEXT - 10),
             sub: fitting(&sub, SIZES.width - TEXT - 8),
             to: node.to.clone(),
             text_x: x + TEXT,
@@ -125,13 +153,18 @@ pub(super) fn draw(nodes: Vec<Node>, ties: &[Tie], finding: String) -> Picture {
     }
 }
 
-/// Of a key its end tells more than `resource:`.
-fn shortened(name: &str, kind: Kind) -> String {
-    let name = match kind {
-        Kind::Key => name.strip_prefix("resource:").unwrap_or(name),
-        Kind::Owner => name,
-    };
-    fitting(name, SIZES.width - TEXT - 10)
+impl Picture {
+    /// Whether anybody waits in a circle.
+    pub(super) fn has_circle(&self) -> bool {
+        self.ties.iter().any(|tie| tie.is_bad)
+    }
+}
+
+/// How far apart layers stand, so that each line has room for its label, and no more: what is too wide is cut off.
+fn across(ties: &[Tie]) -> i32 {
+    let letters = ties.iter().map(|tie| tie.label.chars().count()).max().unwrap_or(0);
+    let room = i32::try_from(letters).unwrap_or(0) * LABEL_LETTER + LABEL_ROOM;
+    room.max(SIZES.across)
 }
 
 /// How these lines stand now; none if there are none.
@@ -212,22 +245,62 @@ impl Canvas<'_> {
 
     fn owner(&mut self, owner: &Owner) -> usize {
         let is_said = *owner.name != *owner.agent.to_string() && uuid::Uuid::parse_str(&owner.name).is_err();
-        let sub = if is_said { owner.name.to_string() } else { String::new() };
-        let to = Some(Address::of("/locks").with("agent", owner.agent).to_string());
-        let node = Node {
-            kind: Kind::Owner,
-            name: self.names.name(owner.agent),
-            sub,
-            is_bad: self.is_in_circle(owner),
-            to,
-        };
-        self.put((owner.birth, String::new()), node)
+        let piece = is_said.then(|| owner.name.to_string());
+        let node = Node::of_owner(self.names.name(owner.agent), piece).bad(self.is_in_circle(owner));
+        let to = Address::of("/locks").with("agent", owner.agent);
+        self.put((owner.birth, String::new()), node.leading_to(to))
     }
 
     fn key(&mut self, key: &LockKey) -> usize {
         let is_bad = self.circle.iter().any(|(_, name)| *name == key.as_str());
-        let to = Some(Address::of("/locks").with("line", key).to_string());
-        let node = Node { kind: Kind::Key, name: key.to_string(), sub: String::new(), is_bad, to };
-        self.put((u64::MAX, key.to_string()), node)
+        let to = Address::of("/locks").with("line", key);
+        self.put((u64::MAX, key.to_string()), Node::of_key(key.as_str()).bad(is_bad).leading_to(to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of a window of 1,280 pixels beside the navigation, the margins and a scroll bar.
+    const ROOM: i32 = 990;
+
+    fn tie(from: usize, to: usize, waits: bool, label: &str) -> Tie {
+        Tie { from, to, waits, is_bad: waits, label: label.to_owned() }
+    }
+
+    fn nodes() -> Vec<Node> {
+        let owner = |name: &str| Node::of_owner(name.to_owned(), None);
+        vec![
+            owner("ledger-mover"),
+            Node::of_key("resource:database:prod-orders"),
+            owner("index-keeper"),
+            Node::of_key("task:0197a000-0000-7000-8000-000000000000"),
+        ]
+    }
+
+    #[test]
+    fn what_is_mostly_drawn_fits_into_a_window_of_the_usual_width() {
+        let line = [tie(0, 1, true, "waits 59 min"), tie(1, 2, false, "fence 30,064,771,114")];
+        let in_line = draw(nodes().into_iter().take(3).collect(), &line, String::new());
+        assert!(in_line.width <= ROOM, "{}", in_line.width);
+        let circle = [(0, 1, true), (1, 2, false), (2, 3, true), (3, 0, false)];
+        let circle =
+            circle.map(|(from, to, waits)| tie(from, to, waits, if waits { "waits" } else { "held by" }));
+        let picture = draw(nodes(), &circle, String::new());
+        assert!(picture.width <= ROOM && picture.has_circle(), "{}", picture.width);
+    }
+
+    #[test]
+    fn a_key_is_named_by_its_end_and_told_whole() {
+        let told = |key: &str| {
+            let node = Node::of_key(key);
+            (node.name, node.sub, node.whole)
+        };
+        let of = |name: &str, sub: &str, whole: &str| (name.to_owned(), sub.to_owned(), whole.to_owned());
+        let key = "resource:database:prod:orders";
+        assert_eq!(told(key), of("prod:orders", "database", key));
+        assert_eq!(told("task:7"), of("7", "task", "task:7"));
+        assert_eq!(told("odd"), of("odd", "", "odd"));
     }
 }

@@ -1,11 +1,13 @@
 //! What every page must keep to.
 
+use serde_json::json;
 use server::routes::listed;
 use testkit::browser::{Browser, Look};
 use tokio::net::TcpListener;
 
 use super::Office;
-use crate::support::id;
+use crate::locks::{KEY, acquired, asks, post, stand_in_line};
+use crate::support::{expect, id};
 
 /// Every page that can be looked at by its address alone, a task and an open request.
 pub(super) async fn addresses(office: &Office) -> Vec<String> {
@@ -81,6 +83,25 @@ async fn words_have_the_width_of_what_they_stand_in() {
         wrap.scrollWidth <= wrap.clientWidth);";
     assert_eq!(browser.run(inside, &[]).await, true, "the list that is signed is cut off");
     browser.close().await;
+}
+
+/// Whoever waits, for what, and who has it: all of it is seen at once in a window of the usual width.
+#[tokio::test]
+async fn who_waits_for_whom_is_drawn_whole() {
+    let office = Office::open().await;
+    let hub = &office.hub;
+    let (cleo, dan) = (hub.member(&hub.admin_key, "cleo").await, hub.member(&hub.admin_key, "dan").await);
+    let lock = acquired(hub, &cleo, json!({"key": KEY})).await;
+    let waiting = asks(hub, &dan, &json!({"key": KEY, "wait_seconds": 20}));
+    stand_in_line(hub, KEY, 1).await;
+    let browser = office.browser(Look::default()).await;
+    browser.go("/locks").await;
+    let inside = "return [...document.querySelectorAll('.graph-wrap')].map((wrap) =>
+        wrap.scrollWidth <= wrap.clientWidth);";
+    assert_eq!(browser.run(inside, &[]).await, json!([true]), "the drawing is cut off");
+    browser.close().await;
+    expect(post(hub, &cleo, "release", &json!({"lock_id": lock["lock_id"]})), 200).await;
+    assert!(waiting.await.unwrap().status.is_success());
 }
 
 #[tokio::test]

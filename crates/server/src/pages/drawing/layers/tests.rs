@@ -80,6 +80,10 @@ fn a_line_over_several_layers_goes_round_the_nodes_between() {
     let levels: Vec<i32> =
         bend.split(['M', 'C', 'H']).filter_map(|part| part.split(' ').nth_back(0)?.parse().ok()).collect();
     assert!(levels.iter().any(|y| *y < top || *y > top + SIZES.height), "{bend} {layout:?}");
+    // Its words are there too, and neither on that node nor where lines end.
+    let (x, y) = layout.lines[2].label;
+    assert_eq!(x, layout.nodes[1].0 + SIZES.width / 2);
+    assert!(levels.contains(&y), "{y} {bend}");
 }
 
 #[test]
