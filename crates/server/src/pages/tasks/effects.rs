@@ -141,6 +141,9 @@ fn ask_override() -> Words {
     }
 }
 
+/// What it is called wherever it stands, as in the API and on the command line.
+const FORCE_APPLY: &str = "Force-apply";
+
 fn force_apply(dossier: &Dossier) -> Words {
     let task = &dossier.seen.task;
     if task.state != TaskState::Reviewing && task.is_blocked() {
@@ -150,7 +153,7 @@ fn force_apply(dossier: &Dossier) -> Words {
     if task.state == TaskState::Reviewing {
         let then = "Once signed, it also goes to the head of the queue.".to_owned();
         return Words {
-            heading: "Override the review and apply first",
+            heading: FORCE_APPLY,
             icon: "flag",
             effects: vec![SECOND_ADMIN.to_owned(), then, never],
             button: "Ask another admin to sign",
@@ -158,14 +161,14 @@ fn force_apply(dossier: &Dossier) -> Words {
         };
     }
     Words {
-        heading: "Apply before all others",
+        heading: FORCE_APPLY,
         icon: "flag",
         effects: vec![
             "It is approved, so nobody else is asked: it goes to the head of the queue at once.".to_owned(),
             never,
         ],
         stays: "What is signed stays what runs.",
-        button: "Put it first",
+        button: "Force-apply the task",
         is_hard: true,
         way_out: "Leave the queue as it is",
     }
@@ -178,7 +181,7 @@ fn force_past(waits_for: usize) -> Words {
         more => format!("It waits for {more} tasks that are not completed."),
     };
     Words {
-        heading: "Apply without waiting",
+        heading: FORCE_APPLY,
         icon: "flag",
         effects: vec![
             format!(

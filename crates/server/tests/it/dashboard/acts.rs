@@ -326,6 +326,7 @@ async fn past_what_it_waits_for_a_second_admin_is_asked_and_the_page_says_so() {
         for words in ["It waits for 1 task that is not completed.", "is asked whether it need not"] {
             assert!(page.contains(words), "{page}");
         }
+        assert!(page.contains("<h1>Force-apply</h1>"), "one name on every page: {page}");
         assert!(!page.contains("nobody else is asked"), "{page}");
         leads(&office.post(&ada, &second, "force-apply", fields("force-apply")).await);
         assert_eq!(office.row(&second, "task:skip_asked").await["ticket_ref"], "INC-7");
@@ -345,6 +346,7 @@ async fn each_act_does_what_its_page_says() {
         let first = office.approved("Put me first").await;
         let page = office.page(&ada, &format!("/tasks/{}/force-apply", id(&first))).await;
         assert!(page.contains("nobody else is asked"), "{page}");
+        assert!(page.contains("<h1>Force-apply</h1>"), "one name on every page: {page}");
         leads(&office.post(&ada, &first, "force-apply", fields("force-apply")).await);
         assert_eq!(office.row(&first, "task:put_first").await["ticket_ref"], "INC-7");
         let silent = office.post(&office.bob, &first, "withdraw-approval", &[("reason", " \r\n ")]).await;
