@@ -26,7 +26,7 @@ use super::form::Filled;
 use super::lists::{Address, Chip, Names, denied, given};
 use super::shell::Shell;
 use super::show::{Markup, absolute, ago, filters, grouped, plural};
-use super::{lead_to, page};
+use super::{capitalised, lead_to, page};
 use crate::App;
 use crate::api::page::List;
 use crate::extract::Asked;
@@ -86,6 +86,8 @@ struct AuditPage<'a> {
 struct Check {
     ok: bool,
     finding: Option<String>,
+    /// The row that is wrong, where it can still be opened.
+    row: Option<Uuid>,
     seals: String,
     rows: String,
     unsealed: String,
@@ -143,10 +145,23 @@ pub(crate) async fn verify_now(
 
 async fn last(app: &App, shell: &Shell) -> Result<Option<Check>, HubError> {
     match verify::last(&app.hub, &shell.caller).await {
-        Ok(check) => Ok(Some(checked(&check, shell.now))),
+        Ok(check) => {
+            let mut shown = checked(&check, shell.now);
+            shown.row = match check.finding.as_deref().and_then(row_of) {
+                Some(row) => reading::get(&app.hub, &shell.caller, row).await.is_ok().then_some(row),
+                None => None,
+            };
+            Ok(Some(shown))
+        }
         Err(HubError::NotFound(_)) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+/// The row that a finding is about; findings are sentences, also those that are kept.
+fn row_of(finding: &str) -> Option<Uuid> {
+    let (_, rest) = finding.split_once("row ")?;
+    rest.split(' ').next().and_then(|id| Uuid::parse_str(id).ok())
 }
 
 fn many(count: i64, noun: &str) -> String {
@@ -156,7 +171,8 @@ fn many(count: i64, noun: &str) -> String {
 fn checked(check: &AuditCheck, now: Timestamp) -> Check {
     Check {
         ok: check.ok,
-        finding: check.finding.clone(),
+        finding: check.finding.as_deref().map(capitalised),
+        row: None,
         seals: many(check.seals, "seal"),
         rows: many(check.rows, "row"),
         unsealed: match check.unsealed {
@@ -229,4 +245,22 @@ fn filter<'s>(shell: &'s Shell, asking: &Asking) -> Result<(AuditFilter, List<'s
         after: list.place(given(asking.cursor.as_deref()))?,
     };
     Ok((filter, list))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::audit::Finding;
+
+    use super::*;
+
+    #[test]
+    fn the_row_of_a_finding_is_found_in_its_words() {
+        let row = Uuid::from_u128(7);
+        let changed = Finding::BodyChanged { row, seal: 5 }.to_string();
+        let column = Finding::ColumnDiffers { row, column: "reason" }.to_string();
+        assert_eq!((row_of(&changed), row_of(&column)), (Some(row), Some(row)));
+        let missing = Finding::RowMissing { seal: 5, index: 0 }.to_string();
+        let root = Finding::RootWrong { seal: 5 }.to_string();
+        assert_eq!((row_of(&missing), row_of(&root)), (None, None));
+    }
 }

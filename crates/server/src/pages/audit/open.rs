@@ -31,7 +31,7 @@ pub(super) enum Proven {
     /// The proof holds the row whole, addresses included.
     ForAdmins,
     /// It is not what was sealed.
-    Broken(String),
+    Broken,
 }
 
 /// The row, put among those of the list where it is not there.
@@ -81,9 +81,7 @@ async fn proven(app: &App, shell: &Shell, id: Uuid) -> Result<Proven, HubError> 
     match list::prove(&app.hub, &shell.caller, id).await {
         Ok(proof) => Ok(steps(&proof)),
         Err(HubError::InvalidState { .. }) => Ok(Proven::NotYet),
-        Err(HubError::Records(hub::RecordsError::BadRow { column, reason })) => {
-            Ok(Proven::Broken(format!("{column} {reason}")))
-        }
+        Err(HubError::Records(hub::RecordsError::BadRow { .. })) => Ok(Proven::Broken),
         Err(other) => Err(other),
     }
 }

@@ -1,4 +1,4 @@
-//! What nobody is dealing with: reviews that cannot end, ends that nobody has looked at, agents that fell silent.
+//! What nobody is dealing with: a log that was tampered with, reviews that cannot end, ends that nobody has looked at, agents that fell silent.
 
 use domain::agents::AgentStatus;
 use domain::permissions::Capability;
@@ -27,13 +27,34 @@ pub(super) struct Need {
 }
 
 pub(super) async fn read(app: &App, shell: &Shell, reviewing: &[Seen]) -> Result<Vec<Need>, HubError> {
-    let mut needs: Vec<Need> = reviewing.iter().filter_map(unreachable).collect();
+    let mut needs: Vec<Need> = tampered(app, shell).await?.into_iter().collect();
+    needs.extend(reviewing.iter().filter_map(unreachable));
     let failed = newest(app, shell, TaskState::Failed).await?;
     needs.extend(failed.iter().filter(|seen| seen.task.needs_attention).map(|seen| ended(seen, shell)));
     needs.extend(reviewing.iter().filter_map(|seen| overdue(seen, shell)));
     needs.extend(silent(app, shell).await?);
     needs.truncate(SHOWN);
     Ok(needs)
+}
+
+async fn tampered(app: &App, shell: &Shell) -> Result<Option<Need>, HubError> {
+    if shell.caller.require(Capability::AuditRead).is_err() {
+        return Ok(None);
+    }
+    let check = match hub::audit::verify::last(&app.hub, &shell.caller).await {
+        Ok(check) => check,
+        Err(HubError::NotFound(_)) => return Ok(None),
+        Err(other) => return Err(other),
+    };
+    Ok((!check.ok).then(|| Need {
+        icon: "alert",
+        is_bad: true,
+        what: line("The audit log"),
+        words: "is not what was sealed. Found".to_owned(),
+        since: Some(long(check.updated_at, shell.now)),
+        to: "/audit".to_owned(),
+        button: "Look",
+    }))
 }
 
 fn unreachable(seen: &Seen) -> Option<Need> {

@@ -1,5 +1,6 @@
 //! The audit log.
 
+use domain::audit::AuditEntry;
 use hub::audit::sealer::seal_all;
 use serde_json::json;
 use testkit::on_each_engine;
@@ -73,6 +74,18 @@ async fn whether_the_chain_is_whole_comes_first() {
         let page = admin.page("/audit").await;
         holds(&page, &["Not what was sealed", "the chain is broken", "Rows after this place are not proven"]);
         lacks(&page, &[">Verified<"]);
+        let wrong = format!("href=\"/audit?row={row}#row-{row}\">See the row.</a>");
+        holds(&page, &[&format!("<b>Column reason of row {row} is not what its body says.</b>"), &wrong]);
+        let needs = ["<a class=\"strong\" href=\"/audit\">The audit log</a> is not what was sealed. Found"];
+        holds(&admin.page("/overview").await, &needs);
+        // A forger who knows the form: the body can be read, and only the seal knows better.
+        let body = backdoor.read_bytes("body", &format!("FROM audit_logs WHERE id = '{row}'")).await;
+        let mut entry = AuditEntry::from_body(&body).unwrap();
+        entry.reason = Some("another one".to_owned());
+        let forged = backdoor.bytes(&entry.body());
+        backdoor.change(&format!("UPDATE audit_logs SET body = {forged} WHERE id = '{row}'")).await;
+        let page = admin.page(&format!("/audit?row={row}")).await;
+        holds(&page, &["This row is not what was sealed."]);
     })
     .await;
 }
