@@ -30,7 +30,7 @@ async fn approving_by_click_takes_a_choice_and_a_signature() {
     browser.click(&format!("#row-{} .item-title", id(&request))).await;
     browser.wait("document.querySelector('#sign [name=decision]')").await;
     assert_eq!(browser.value(CHOSEN).await, json!(null), "nothing is preset");
-    let hidden = format!("document.querySelector('{SIGN}').checkVisibility()");
+    let hidden = format!("document.querySelector('{SIGN}').checkVisibility({{ visibilityProperty: true }})");
     assert_eq!(browser.value(&hidden).await, json!(false), "nothing can be signed before a choice");
     browser.click("#sign .choice:has([value=approve])").await;
     let button = browser.text(SIGN).await;
@@ -130,6 +130,44 @@ async fn nothing_moves_under_the_pointer_after_a_choice() {
     assert_eq!(place(&browser, approve).await, before);
     assert_eq!(office.state(&task).await, "REVIEWING", "a second click does not sign");
     browser.close().await;
+}
+
+/// A task that cannot be undone asks for more: its highest part decides how high the pane is, and all of it can be reached.
+#[tokio::test]
+async fn what_cannot_be_undone_is_decided_without_a_jump_and_on_a_phone() {
+    let office = Office::open().await;
+    let catalogue = json!([{"pattern": "database:prod-*", "criticality": 100, "blast_radius": 100}]);
+    let put = office.hub.admin("PUT", "/api/v1/resource-catalogue").header("if-match", "*");
+    expect(put.json(&catalogue), 200).await;
+    let config = json!({"type": "database", "description": "Drop the table", "rollback_strategy": "none",
+        "declared_risk": "critical", "resources": [{"type": "database", "id": "prod-db-01", "mode": "exclusive"}]});
+    let make = office.hub.request("POST", "/api/v1/tasks").bearer_auth(&office.author);
+    let task = expect(make.json(&json!({"config": config, "submit": true})), 201).await.json();
+    let path = format!("/?open={}", id(&office.request(&task).await));
+    for size in [(1280, 900), (390, 844)] {
+        let browser = office.browser(Look { size, ..Look::default() }).await;
+        browser.go(&path).await;
+        browser.wait("document.querySelector('#arm')").await;
+        let approve = "#sign .choice:has([value=approve])";
+        browser.run("document.querySelector('#sign').scrollIntoView({ block: 'end' });", &[]).await;
+        let before = place(&browser, approve).await;
+        for choice in ["approve", "reject", "changes", "delegate", "approve"] {
+            browser.click(&format!("#sign .choice:has([value={choice}])")).await;
+            assert_eq!(
+                place(&browser, approve).await,
+                before,
+                "{choice} moves what it is chosen with, {size:?}"
+            );
+        }
+        let cut_off = "[...document.querySelectorAll('#sign *')].filter((part) => {
+            const at = part.getBoundingClientRect();
+            return part.checkVisibility({ visibilityProperty: true }) && (at.left < 0 || at.right > innerWidth);
+        }).map((part) => part.outerHTML.slice(0, 80))";
+        assert_eq!(browser.value(cut_off).await, json!([]), "{size:?}");
+        let sign = place(&browser, SIGN).await;
+        assert!(sign[1].as_f64() > before[1].as_f64(), "the button is not where the choice was");
+        browser.close().await;
+    }
 }
 
 #[tokio::test]
