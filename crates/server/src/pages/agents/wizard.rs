@@ -275,7 +275,7 @@ fn summary(seen: Option<&Seen>) -> [String; 5] {
         if labels > 0 { plural(labels, "label") } else { "what tasks may ask of it".to_owned() },
         format!("{at_once} at the same time"),
         "who signs for it".to_owned(),
-        "one line to run".to_owned(),
+        "shown once".to_owned(),
     ]
 }
 
