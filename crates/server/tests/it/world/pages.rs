@@ -18,6 +18,8 @@ pub(crate) struct PageDoor {
     members: Option<u16>,
     /// The path and the fields of a call that is right, with `$…` in both, where that above is a wrong one.
     right: Option<(&'static str, &'static str)>,
+    /// The page that has the form, where the form says which version of a thing was looked at: `$version`.
+    form_on: Option<&'static str>,
 }
 
 /// What a visitor gets.
@@ -48,6 +50,17 @@ impl PageDoor {
         self.right.unwrap_or((self.asks, self.form))
     }
 
+    /// Where the form of that call is, with `$…`, if its `$version` is to be read there.
+    pub(crate) fn form_on(&self) -> Option<&'static str> {
+        self.form_on
+    }
+
+    /// Whether what it is asked by somebody who means it is accepted by itself: no provider has to answer, and no code or
+    /// link that only others hand out is needed.
+    pub(crate) fn is_meant(&self) -> bool {
+        self.right.is_some() || self.opens == 303
+    }
+
     pub(crate) fn is(&self, route: &Listed) -> bool {
         self.method == route.method && self.path == route.path
     }
@@ -72,11 +85,11 @@ impl PageDoor {
 const LEAVES: u16 = 0;
 
 const fn look(path: &'static str, asks: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "GET", path, asks, form: "", opens, members: None, right: None }
+    PageDoor { method: "GET", path, asks, form: "", opens, members: None, right: None, form_on: None }
 }
 
 const fn submit(path: &'static str, form: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "POST", path, asks: path, form, opens, members: None, right: None }
+    PageDoor { method: "POST", path, asks: path, form, opens, members: None, right: None, form_on: None }
 }
 
 impl PageDoor {
@@ -88,6 +101,11 @@ impl PageDoor {
     /// A call that is right: what it asks for, and its fields.
     const fn right(self, asks: &'static str, form: &'static str) -> Self {
         Self { right: Some((asks, form)), ..self }
+    }
+
+    /// On which page its form is, which says the `$version`.
+    const fn form_is_on(self, page: &'static str) -> Self {
+        Self { form_on: Some(page), ..self }
     }
 
     /// What a member gets who is no admin.
@@ -110,7 +128,7 @@ const NOBODYS_AGENT_RESUME: &str = "/agents/0197a000-0000-7000-8000-000000000000
 
 /// A form whose address names something; `asks` names what nobody has.
 const fn answer(path: &'static str, asks: &'static str, form: &'static str, opens: u16) -> PageDoor {
-    PageDoor { method: "POST", path, asks, form, opens, members: None, right: None }
+    PageDoor { method: "POST", path, asks, form, opens, members: None, right: None, form_on: None }
 }
 
 pub(crate) const PAGES: &[PageDoor] = &[
@@ -189,7 +207,8 @@ pub(crate) const PAGES: &[PageDoor] = &[
     submit("/account/notifications", "notification_ids=0197a000-0000-7000-8000-000000000000", 303),
     look("/account/notifications/preferences", "/account/notifications/preferences", 200),
     submit("/account/notifications/preferences", "version=x&told=nothing", 422)
-        .right("/account/notifications/preferences", "version=*&told=task_failed"),
+        .right("/account/notifications/preferences", "version=$version&told=task_failed")
+        .form_is_on("/account/notifications/preferences"),
     submit("/account/password", "new_password=short", 422),
     submit("/account/connect", "=", 200),
     submit("/account/disconnect", "identity_id=0197a000-0000-7000-8000-000000000000", 404),
@@ -208,7 +227,8 @@ pub(crate) const PAGES: &[PageDoor] = &[
     submit("/agents/{id}/key", "=", 404).at(NOBODYS_AGENT_KEY)
         .right("/agents/$agent/key", "="),
     submit("/agents/{id}", "version=x&description=&model=&role_name=&max_tasks=1&labels=", 404).at(NOBODYS_AGENT)
-        .right("/agents/$agent", "version=*&description=x&model=&role_name=&max_tasks=1&labels="),
+        .right("/agents/$agent", "version=$version&description=x&model=&role_name=&max_tasks=1&labels=")
+        .form_is_on("/agents?agent=$agent"),
     submit("/agents/{id}/drain", "=", 404).at(NOBODYS_AGENT_DRAIN)
         .right("/agents/$agent/drain", "="),
     submit("/agents/{id}/resume", "=", 404).at(NOBODYS_AGENT_RESUME).for_members(403)
@@ -221,7 +241,7 @@ pub(crate) const PAGES: &[PageDoor] = &[
     submit("/policies", "version=&name=&task_types=&resource_patterns=&risk_threshold=x&when=&min_approvers=1&required_roles=&reject_on=any&timeout_hours=&on_timeout=deny", 422).for_members(403)
         .right("/policies", "version=&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
     submit("/policies/simulate", "config=nope", 422)
-        .right("/policies/simulate", "config={}"),
+        .right("/policies/simulate", r#"config={"type":"t","description":"d","resources":[{"type":"db","id":"x"}]}"#),
     submit("/policies/{id}", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY).for_members(403)
         .right("/policies/$policy", "version=1&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
     submit("/policies/{id}/backtest", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY_BACK).for_members(403)
