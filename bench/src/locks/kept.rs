@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::Peer as _;
 use super::countersign::Countersign;
-use super::many_held::{AGENTS, BYTES_MAX, FEW, Filled, filled, restarted};
+use super::many_held::{AGENTS, FEW, Filled, filled, restarted};
 use crate::figures::{Bar, Figure, Row, grouped};
 use crate::machine::resident_mb;
 use crate::{Bench, ROUNDS, progress};
@@ -32,8 +32,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     Ok(vec![
         Row::new(format!("{held} kept: s from kill and start to ready"), Figure::of(took), 2)
             .with_bar(Bar::AtMost(READY_SECONDS_MAX)),
-        Row::new(format!("{held} kept: bytes each (RSS)"), Figure::of([bytes]), 0)
-            .with_bar(Bar::AtMost(BYTES_MAX)),
+        Row::new(format!("{held} kept: bytes each (RSS)"), Figure::of([bytes]), 0),
         Row::new(format!("{held} kept: s to take them"), Figure::of([seconds]), 1),
         Row::new(format!("{held} kept: resident memory after the start, MB"), Figure::of(resident), 0),
     ])

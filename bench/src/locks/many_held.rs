@@ -19,7 +19,7 @@ pub(super) const AGENTS: usize = 128;
 /// What many is compared with.
 pub(super) const FEW: usize = 1_000;
 const OF_REDIS_MAX: f64 = 3.0;
-pub(super) const BYTES_MAX: f64 = 400.0;
+const BYTES_MAX: f64 = 400.0;
 const GROWTH_MAX: f64 = 1.3;
 
 /// Has these locks taken and kept; how long that took, in seconds.
