@@ -144,3 +144,26 @@ pub enum Finding {
     #[error("the export is cut off: its last line is missing")]
     ExportTruncated,
 }
+
+impl Finding {
+    /// The row that the words of a finding are about: it is kept as what a person was told.
+    pub fn row_in(words: &str) -> Option<Uuid> {
+        let (_, rest) = words.split_once("row ")?;
+        rest.split(' ').next().and_then(|id| Uuid::parse_str(id).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_of_a_finding_is_found_in_its_words() {
+        let row = Uuid::from_u128(7);
+        let row_in = |finding: Finding| Finding::row_in(&finding.to_string());
+        assert_eq!(row_in(Finding::BodyChanged { row, seal: 5 }), Some(row));
+        assert_eq!(row_in(Finding::ColumnDiffers { row, column: "reason" }), Some(row));
+        assert_eq!(row_in(Finding::RowMissing { seal: 5, index: 0 }), None);
+        assert_eq!(row_in(Finding::RootWrong { seal: 5 }), None);
+    }
+}

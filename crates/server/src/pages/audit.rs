@@ -7,6 +7,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
+use domain::audit::Finding;
 use domain::cursor::CursorKey;
 use domain::permissions::Capability;
 use domain::{Timestamp, rendering};
@@ -143,25 +144,22 @@ pub(crate) async fn verify_now(
     Ok(lead_to("/audit"))
 }
 
-async fn last(app: &App, shell: &Shell) -> Result<Option<Check>, HubError> {
+/// What the last check of the whole chain found; none if there was none.
+pub(super) async fn last_check(app: &App, shell: &Shell) -> Result<Option<AuditCheck>, HubError> {
     match verify::last(&app.hub, &shell.caller).await {
-        Ok(check) => {
-            let mut shown = checked(&check, shell.now);
-            shown.row = match check.finding.as_deref().and_then(row_of) {
-                Some(row) => reading::get(&app.hub, &shell.caller, row).await.is_ok().then_some(row),
-                None => None,
-            };
-            Ok(Some(shown))
-        }
+        Ok(check) => Ok(Some(check)),
         Err(HubError::NotFound(_)) => Ok(None),
         Err(other) => Err(other),
     }
 }
 
-/// The row that a finding is about; findings are sentences, also those that are kept.
-fn row_of(finding: &str) -> Option<Uuid> {
-    let (_, rest) = finding.split_once("row ")?;
-    rest.split(' ').next().and_then(|id| Uuid::parse_str(id).ok())
+async fn last(app: &App, shell: &Shell) -> Result<Option<Check>, HubError> {
+    let Some(check) = last_check(app, shell).await? else { return Ok(None) };
+    let row = match check.finding.as_deref().and_then(Finding::row_in) {
+        Some(row) => reading::get(&app.hub, &shell.caller, row).await.is_ok().then_some(row),
+        None => None,
+    };
+    Ok(Some(Check { row, ..checked(&check, shell.now) }))
 }
 
 fn many(count: i64, noun: &str) -> String {
@@ -245,22 +243,4 @@ fn filter<'s>(shell: &'s Shell, asking: &Asking) -> Result<(AuditFilter, List<'s
         after: list.place(given(asking.cursor.as_deref()))?,
     };
     Ok((filter, list))
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::audit::Finding;
-
-    use super::*;
-
-    #[test]
-    fn the_row_of_a_finding_is_found_in_its_words() {
-        let row = Uuid::from_u128(7);
-        let changed = Finding::BodyChanged { row, seal: 5 }.to_string();
-        let column = Finding::ColumnDiffers { row, column: "reason" }.to_string();
-        assert_eq!((row_of(&changed), row_of(&column)), (Some(row), Some(row)));
-        let missing = Finding::RowMissing { seal: 5, index: 0 }.to_string();
-        let root = Finding::RootWrong { seal: 5 }.to_string();
-        assert_eq!((row_of(&missing), row_of(&root)), (None, None));
-    }
 }

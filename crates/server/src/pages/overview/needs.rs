@@ -8,6 +8,7 @@ use hub::{AgentFilter, HubError};
 
 use super::newest;
 use crate::App;
+use crate::pages::audit::last_check;
 use crate::pages::shell::Shell;
 use crate::pages::show::{Markup, clock, line, long};
 use crate::pages::task_list::rows::title_of;
@@ -41,12 +42,8 @@ async fn tampered(app: &App, shell: &Shell) -> Result<Option<Need>, HubError> {
     if shell.caller.require(Capability::AuditRead).is_err() {
         return Ok(None);
     }
-    let check = match hub::audit::verify::last(&app.hub, &shell.caller).await {
-        Ok(check) => check,
-        Err(HubError::NotFound(_)) => return Ok(None),
-        Err(other) => return Err(other),
-    };
-    Ok((!check.ok).then(|| Need {
+    let broken = last_check(app, shell).await?.filter(|check| !check.ok);
+    Ok(broken.map(|check| Need {
         icon: "alert",
         is_bad: true,
         what: line("The audit log"),
