@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::asking::Asking;
 use super::{ROWS_SHOWN, Rows};
 use crate::App;
-use crate::pages::reading::{Due, description, due, title};
+use crate::pages::reading::{Due, described, due};
 use crate::pages::shell::Shell;
 use crate::pages::show::{Markup, line, long, resource_icon, risk, seats, strip};
 use crate::problem::Problem;
@@ -68,6 +68,7 @@ pub(super) async fn rows(
 fn row(waiting: &Waiting, shell: &Shell) -> Row {
     let (approval, task) = (&waiting.approval, &waiting.task.task);
     let config = thaw(&waiting.task.config).ok();
+    let description = described(config.as_ref(), &waiting.task.config);
     let first = config.as_ref().and_then(|config| config.resources.first());
     let tallies = waiting.task.review.as_ref().map(|seen| &seen.summary);
     let given = tallies.map_or(0, |all| all.tallies.iter().map(|one| one.approved.min(one.required)).sum());
@@ -75,8 +76,8 @@ fn row(waiting: &Waiting, shell: &Shell) -> Row {
     Row {
         id: approval.id.to_string(),
         to: String::new(),
-        title: title(&waiting.task.config),
-        plain_title: domain::rendering::plain(&description(&waiting.task.config)),
+        title: line(&description),
+        plain_title: domain::rendering::plain(&description),
         risk: risk(task.risk.level, Some(task.risk.score)),
         urgent: approval.priority == Priority::Urgent,
         is_override: approval.kind == ApprovalKind::Override,

@@ -159,13 +159,14 @@ impl Reading {
         let people = People { names: &dossier.names, me: shell.caller.credential.account.id };
         let value = config_value(&dossier.seen.config);
         let config = thaw(&dossier.seen.config).ok();
+        let description = described(config.as_ref(), &dossier.seen.config);
         let quorums = quorum::of(dossier, &people, now);
         let signatures = quorum::total(dossier);
         let decide = Decide::of(dossier, config.as_ref(), (&people, now), from);
         Self {
             id: task.id.to_string(),
-            title: title(&dossier.seen.config),
-            plain_title: domain::rendering::plain(&description(&dossier.seen.config)),
+            title: line(&description),
+            plain_title: domain::rendering::plain(&description),
             state: task.state.as_str(),
             pill: pill(task.state),
             risk: risk(task.risk.level, Some(task.risk.score)),
@@ -232,6 +233,12 @@ pub(super) fn title(config: &[u8]) -> Markup {
 pub(super) fn description(config: &[u8]) -> String {
     let value = config_value(config);
     value.get("description").and_then(Value::as_str).unwrap_or("(unreadable)").to_owned()
+}
+
+/// The same where the config is at hand: each reading of the bytes also checks that they are canonical, and a list that
+/// read them for every part of its rows would pay for that more often than for the rows.
+pub(super) fn described(config: Option<&TaskConfig>, bytes: &[u8]) -> String {
+    config.map_or_else(|| description(bytes), |config| config.description.clone())
 }
 
 /// Until when an answer is expected: in a while, or since when it is late. The exact time is in it.
