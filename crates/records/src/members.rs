@@ -4,7 +4,7 @@ use domain::Id;
 use domain::accounts::Account;
 use domain::organizations::{Membership, MembershipLevel, Organization};
 
-use crate::{Result, Tx, args, directory, row, statement, text_column};
+use crate::{Engine, Result, Tx, accounts, args, directory, row, statement, text_column};
 
 text_column!(MembershipLevel);
 row!(Membership { id, org_id, account_id, membership_level, manager_id, created_at, updated_at });
@@ -72,6 +72,15 @@ pub async fn get_shared(
     account: Id<Account>,
 ) -> Result<Option<Membership>> {
     tx.opt(&GET_SHARED, args![org, account]).await
+}
+
+/// Keeps an account and its membership as they are until this unit ends. SQLite has one writer: there they are.
+pub async fn hold(tx: &mut Tx, org: Id<Organization>, account: Id<Account>) -> Result<()> {
+    if tx.engine() == Engine::Postgres {
+        accounts::get_shared(tx, account).await?;
+        get_shared(tx, org, account).await?;
+    }
+    Ok(())
 }
 
 /// The membership, for a unit that is about to change it or its roles.

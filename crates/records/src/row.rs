@@ -167,7 +167,12 @@ impl Col for BTreeMap<String, String> {
 /// A JSON list of ids.
 impl<T> Col for Vec<Id<T>> {
     fn from_cell(cell: Cell<'_>) -> Decoded<Self> {
-        let texts: Vec<String> = serde_json::from_str(cell.text()?).map_err(|error| error.to_string())?;
+        let text = cell.text()?;
+        // Most are empty, and lists read many.
+        if text == "[]" {
+            return Ok(Vec::new());
+        }
+        let texts: Vec<String> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         texts.iter().map(|text| text.parse().map_err(|_| "not a list of ids".to_owned())).collect()
     }
 }

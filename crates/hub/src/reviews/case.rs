@@ -8,7 +8,7 @@ use domain::organizations::Organization;
 use domain::reviews::{Case, Hall, Review, Seat, seats};
 use domain::tasks::{Revision, Task};
 use domain::{Id, Timestamp};
-use records::{Tx, accounts, approvals, delegations, grants, members, reviews, task_revisions};
+use records::{Tx, approvals, delegations, grants, members, reviews, task_revisions};
 
 use super::people;
 use crate::HubError;
@@ -104,8 +104,7 @@ async fn hold_voters(tx: &mut Tx, task: &Task, requests: &[Approval]) -> Result<
     let mut voters: Vec<_> = voters.map(|approval| approval.reviewer_id).collect();
     voters.sort_unstable();
     for voter in voters {
-        accounts::get_shared(tx, voter).await?;
-        members::get_shared(tx, task.org_id, voter).await?;
+        members::hold(tx, task.org_id, voter).await?;
     }
     Ok(())
 }

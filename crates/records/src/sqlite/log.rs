@@ -23,8 +23,13 @@ use crate::{Error, Result};
 const MOVED_FROM_PAGES: i32 = 1_000;
 /// Pages from which the log is to begin anew: 16 MiB.
 const RENEWED_FROM_PAGES: i32 = 4_000;
-/// What the writer may have left to move then; more is left to the thread.
-const LEFT_PAGES_MAX: i32 = 400;
+/// What the writer may have left to move then, because everybody waits while it does; more is left to the thread.
+const LEFT_PAGES_MAX: i32 = 64;
+/// One page more for so many that the log has grown beyond: where the thread never comes that near to its end, the
+/// writer takes the more upon itself the longer it is.
+const GROWN_PAGES_FOR_ONE_MORE: i32 = 32;
+/// The thread is not sent for less: each time it syncs.
+const MOVED_AT_LEAST_PAGES: i32 = 256;
 /// Pages at which the writer waits, so that a thread that cannot keep up does not let the log grow without end: 128 MiB.
 const WAITED_FROM_PAGES: i32 = 32_000;
 
@@ -97,10 +102,11 @@ impl Keeper {
             self.renewed_from = RENEWED_FROM_PAGES;
         }
         let left = pages - self.log.moved.load(Ordering::Acquire);
-        let is_due = pages >= self.renewed_from && left <= LEFT_PAGES_MAX;
-        if is_due || pages >= WAITED_FROM_PAGES {
+        let is_due = pages >= self.renewed_from;
+        let may_be_left = LEFT_PAGES_MAX + (pages - RENEWED_FROM_PAGES) / GROWN_PAGES_FOR_ONE_MORE;
+        if (is_due && left <= may_be_left) || pages >= WAITED_FROM_PAGES {
             self.renew(writer);
-        } else if left >= MOVED_FROM_PAGES {
+        } else if left >= if is_due { MOVED_AT_LEAST_PAGES } else { MOVED_FROM_PAGES } {
             self.wake();
         }
     }

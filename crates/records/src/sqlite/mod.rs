@@ -19,7 +19,9 @@ use crate::{Error, Result};
 /// Prepared statements kept per connection; more than the program has.
 const STATEMENTS_MAX: usize = 512;
 const BUSY_TIMEOUT_MS: u32 = 5_000;
-const WRITER_CACHE_KIB: u32 = 16 * 1024;
+/// Where votes and their indexes do not fit, an eighth of the writer's time is reading pages again. Taken up as it is
+/// needed, so only by large hubs.
+const WRITER_CACHE_KIB: u32 = 64 * 1024;
 /// Rows of a list may lie all over the file of a large hub. Taken up as it is needed, so only by those.
 const READER_CACHE_KIB: u32 = 32 * 1024;
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -17,6 +18,9 @@ use crate::tx::Conn;
 use crate::{Error, Result, Tx, Unit};
 
 const READERS: usize = 4;
+/// How long a reader goes from one read to the next before it lets others have the processor. After each read would cost
+/// a page, which is many reads, a sixth more.
+const TURN_MAX: Duration = Duration::from_millis(1);
 
 /// The readers.
 pub(crate) struct Readers {
@@ -92,8 +96,14 @@ impl Readers {
             let mut tx = Tx::new(Conn::Lite(LiteTx::open_reader(path)?));
             let line = Arc::clone(&readers.line);
             let thread = std::thread::Builder::new().name("records-reader".into()).spawn(move || {
+                let mut began = Instant::now();
                 while let Some(job) = line.next() {
                     job.run(&mut tx);
+                    // Whoever waits for the answer, or brings the next read, may wait for this very processor.
+                    if began.elapsed() >= TURN_MAX {
+                        std::thread::yield_now();
+                        began = Instant::now();
+                    }
                 }
             });
             let thread =

@@ -29,8 +29,9 @@ use crate::{Error, Result, Tx, Unit};
 const QUEUE_UNITS_MAX: usize = 4096;
 /// Units in one commit.
 const GROUP_UNITS_MAX: usize = 256;
-/// Work in one commit; bounds how long the first unit of a group waits for the others.
-const GROUP_WORK_MAX: Duration = Duration::from_millis(5);
+/// Work in one commit; bounds how long the first unit of a group waits for the others. A commit of units that write much
+/// takes as long as they did, and the more of them share it, the sooner all are done.
+const GROUP_WORK_MAX: Duration = Duration::from_millis(15);
 
 /// A unit in the queue.
 trait Job: Send {
