@@ -111,6 +111,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "skips",
         text: include_str!("../../migrations/0016_skips.sql"),
     },
+    Migration {
+        number: 17,
+        release: 1,
+        name: "lean_indexes",
+        text: include_str!("../../migrations/0017_lean_indexes.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -26,7 +26,10 @@ const GROWING: [&str; 16] = [
 ];
 
 /// Statements that walk through all of an organization, each with the reason.
-const WALKS: &[(&str, &str)] = &[];
+const WALKS: &[(&str, &str)] = &[(
+    "audit::seals::UNSEALED_CHAINS",
+    "the index it walks along holds only rows without a seal, which are soon none",
+)];
 
 fn plan(conn: &rusqlite::Connection, text: &str) -> Vec<String> {
     let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
@@ -74,6 +77,7 @@ const SORTED: &[(&str, &str)] = &[
     ("audit::checks::ROWS_OF_SEAL", "a seal has a bounded number of rows"),
     ("audit::checks::TOUCHED_OF_SEAL", "a seal has a bounded number of rows"),
     ("audit::rows::ABOUT", "what happened to one thing"),
+    ("audit::rows::LATEST", "what happened to one thing"),
     ("events::NUMBER", "those without a number, which are soon none"),
     ("grants::OF_TASK", "those of one task"),
     ("standalone_grants::LIST", "no route leads to it"),

@@ -164,13 +164,13 @@ const AUDIT_LOGS: ExpectedTable = ExpectedTable {
         ("owner_id", "accounts", "RESTRICT"),
         ("org_id", "organizations", "SET NULL"),
     ],
-    // IDENT-35 to IDENT-40
+    // IDENT-35 to IDENT-40; who looks for a key or a session names one.
     indexes: &[
         index("idx_audit_logs_owner_id", &["owner_id"]),
-        index("idx_audit_logs_key_id", &["key_id"]),
+        sparse("idx_audit_logs_key_id", &["key_id"], "key_id is not null"),
         index("idx_audit_logs_action", &["action"]),
         index("idx_audit_logs_created_at", &["created_at"]),
-        index("idx_audit_logs_session_id", &["session_id"]),
+        sparse("idx_audit_logs_session_id", &["session_id"], "session_id is not null"),
         index("idx_audit_logs_org_id", &["org_id"]),
     ],
 };
