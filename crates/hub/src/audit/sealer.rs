@@ -20,6 +20,10 @@ use crate::{Hub, HubError};
 const GATHER: Duration = Duration::from_millis(300);
 /// On PostgreSQL another server's rows give no signal here; and a failed round is tried again.
 const LOOK_INTERVAL: Duration = Duration::from_millis(600);
+/// Rows under one seal: every other unit waits while they are marked. Whoever checks takes seals of up to
+/// [`SEAL_LEAVES_MAX`].
+const SEALED_AT_ONCE: usize = 256;
+const _: () = assert!(SEALED_AT_ONCE <= SEAL_LEAVES_MAX);
 /// More often than this one does not lose to another sealer by chance.
 const ATTEMPTS_MAX: u32 = 5;
 // Sealing lags at most a second.
@@ -55,7 +59,7 @@ pub async fn seal_all(hub: &Hub) -> Result<usize, HubError> {
             // The head kept elsewhere: a chain cut off later no longer contains it.
             tracing::info!(%chain, number = seal.number, "audit seal {} of {chain}: {}", seal.number, hex::encode(seal.hash));
             made += 1;
-            if seal.leaves.len() < SEAL_LEAVES_MAX {
+            if seal.leaves.len() < SEALED_AT_ONCE {
                 break;
             }
         }
@@ -98,7 +102,7 @@ async fn seal_once(hub: &Hub, chain: Chain) -> Result<Option<Seal>, HubError> {
 async fn unit(tx: &mut Tx, sealing: &Sealing) -> Result<Option<Seal>, HubError> {
     let head = seals::head_locked(tx, sealing.chain).await?;
     let bodies =
-        seals::take_unsealed(tx, sealing.chain, sealing.seal, SEAL_LEAVES_MAX as i64, sealing.now).await?;
+        seals::take_unsealed(tx, sealing.chain, sealing.seal, SEALED_AT_ONCE as i64, sealing.now).await?;
     if bodies.is_empty() {
         return Ok(None);
     }

@@ -8,6 +8,7 @@ mod jobs;
 mod keys;
 mod logins;
 mod rules;
+mod sealer;
 mod standalone_grants;
 mod suspension;
 mod twins;
