@@ -63,7 +63,7 @@ pub enum VoteRefusal {
     NotEligible,
     /// Whoever asked for the override, or made the credential of whoever did, does not sign it too.
     #[error(
-        "you, or whoever made your credential, asked for this override; the second signature is another's"
+        "you, or whoever made the key or password you came with, asked for this override; the second signature is another's"
     )]
     SameHand,
     /// The matter is settled.

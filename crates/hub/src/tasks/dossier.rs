@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::accounts::Account;
-use domain::approvals::{Answer, Approval, ApprovalStatus};
+use domain::approvals::{Answer, Approval, ApprovalKind, ApprovalStatus};
+use domain::audit::AuditEntry;
 use domain::executions::Execution;
 use domain::organizations::Organization;
 use domain::permissions::Capability;
@@ -17,6 +18,7 @@ use records::{
     task_revisions, tasks,
 };
 
+use super::overrides::{OVERRIDE_ASKED, SKIP_ASKED};
 use super::{Seen, behind, known, seen};
 use crate::reviews::{candidates, load, of_task};
 use crate::{Caller, Hub, HubError};
@@ -57,6 +59,23 @@ pub struct Dossier {
     pub names: BTreeMap<Id<Account>, Named>,
     /// Who started the author, if that is an agent.
     pub started_by: Option<Id<Account>>,
+    /// Which override another admin is asked to sign; none: none is.
+    pub asked: Option<AskedFor>,
+}
+
+/// An override that waits for its second signature.
+#[derive(Clone, Debug)]
+pub struct AskedFor {
+    /// Who asked for it.
+    pub by: Id<Account>,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: Option<String>,
+    /// Which incident it is about.
+    pub ticket: Option<String>,
+    /// Whether it is about what an approved task waits for, and not about its review.
+    pub is_about_skipping: bool,
 }
 
 /// What the caller is asked.
@@ -108,15 +127,29 @@ pub struct Named {
     pub is_program: bool,
 }
 
-/// The dossier of a task, as it is now.
-pub async fn dossier(hub: &Hub, caller: &Caller, id: Id<Task>) -> Result<Dossier, HubError> {
+/// The dossier of a task, as it is now. Whoever is asked twice, to review it and to sign an override, is shown the request
+/// that is named, or else the first one that is open.
+pub async fn dossier(
+    hub: &Hub,
+    caller: &Caller,
+    id: Id<Task>,
+    request: Option<Id<Approval>>,
+) -> Result<Dossier, HubError> {
     caller.require(Capability::TasksRead)?;
     caller.require(Capability::ApprovalsRead)?;
-    let input = (caller.clone(), id, hub.clock.now());
-    hub.records.read(input, |tx, (caller, id, now)| Box::pin(whole(tx, caller, *id, *now))).await
+    let input = (caller.clone(), id, request, hub.clock.now());
+    let read = hub
+        .records
+        .read(input, |tx, (caller, id, request, now)| Box::pin(whole(tx, caller, (*id, *request), *now)));
+    read.await
 }
 
-async fn whole(tx: &mut Tx, caller: &Caller, id: Id<Task>, now: Timestamp) -> Result<Dossier, HubError> {
+async fn whole(
+    tx: &mut Tx,
+    caller: &Caller,
+    (id, request): (Id<Task>, Option<Id<Approval>>),
+    now: Timestamp,
+) -> Result<Dossier, HubError> {
     let org = caller.credential.organization.id;
     let task = known(tx, org, id).await?;
     let seen = seen(tx, caller, task.clone()).await?;
@@ -129,7 +162,7 @@ async fn whole(tx: &mut Tx, caller: &Caller, id: Id<Task>, now: Timestamp) -> Re
     let revision = task_revisions::get(tx, org, id, task.revision).await?;
     let is_own = revision.is_some_and(|revision| revision.provenance.meets(&behind));
     let mine = match &case {
-        Some(case) => mine(tx, case, (me, &behind), now).await?,
+        Some(case) => mine(tx, case, (me, &behind, request), now).await?,
         None => None,
     };
     let waiting = task_dependencies::dependents(tx, org, id).await?;
@@ -145,21 +178,25 @@ async fn whole(tx: &mut Tx, caller: &Caller, id: Id<Task>, now: Timestamp) -> Re
         executions: executions::list(tx, (org, id), None, EXECUTIONS_SHOWN).await?,
         names: BTreeMap::new(),
         started_by: agents::get(tx, org, task.author_id).await?.map(|agent| agent.owner_id),
+        asked: None,
         seen,
     };
+    dossier.asked = asked(tx, &dossier).await?;
     dossier.names = names(tx, &dossier).await?;
     Ok(dossier)
 }
 
-/// The caller's request, the open one first, and what would come of an answer: asked of the very rules that would take it.
+/// The caller's request, the one that is named or an open one first, and what would come of an answer: asked of the very rules that would take it.
 async fn mine(
     tx: &mut Tx,
     case: &Case,
-    (me, behind): (Id<Account>, &Behind),
+    (me, behind, request): (Id<Account>, &Behind, Option<Id<Approval>>),
     now: Timestamp,
 ) -> Result<Option<Mine>, HubError> {
     let own = case.seats.iter().filter(|seat| seat.approval.reviewer_id == me);
-    let own = own.min_by_key(|seat| (seat.approval.status != ApprovalStatus::Pending, seat.approval.id));
+    let own = own.min_by_key(|Seat { approval, .. }| {
+        (request != Some(approval.id), approval.status != ApprovalStatus::Pending, approval.id)
+    });
     let Some(seat) = own else { return Ok(None) };
     let approval = seat.approval.clone();
     let ballot = Ballot {
@@ -206,6 +243,27 @@ async fn looked(tx: &mut Tx, task: &Task, me: Id<Account>) -> Result<Option<Look
     Ok(revision.map(|revision| Looked { revision, at }))
 }
 
+/// Which override waits for a second admin. What the first one said of it is on record, and nowhere else.
+async fn asked(tx: &mut Tx, dossier: &Dossier) -> Result<Option<AskedFor>, HubError> {
+    let open =
+        dossier.seats.iter().map(|seat| &seat.approval).find(|request| {
+            request.kind == ApprovalKind::Override && request.status == ApprovalStatus::Pending
+        });
+    let Some(request) = open else { return Ok(None) };
+    let is_about_skipping = request.is_about_skipping();
+    let action = if is_about_skipping { SKIP_ASKED } else { OVERRIDE_ASKED };
+    let task = &dossier.seen.task;
+    let body = records::audit::rows::latest(tx, task.org_id, &task.id.to_string(), action).await?;
+    let Some(entry) = body.as_deref().and_then(AuditEntry::from_body) else { return Ok(None) };
+    Ok(Some(AskedFor {
+        by: entry.actor,
+        at: entry.occurred_at,
+        reason: entry.reason,
+        ticket: entry.ticket_ref,
+        is_about_skipping,
+    }))
+}
+
 async fn neighbours(
     tx: &mut Tx,
     org: Id<Organization>,
@@ -237,6 +295,7 @@ async fn names(tx: &mut Tx, dossier: &Dossier) -> Result<BTreeMap<Id<Account>, N
     wanted.extend(dossier.comments.iter().map(|comment| comment.author_id));
     wanted.extend(dossier.executions.iter().map(|execution| execution.agent_id));
     wanted.extend(dossier.started_by);
+    wanted.extend(dossier.asked.as_ref().map(|asked| asked.by));
     wanted.extend(dossier.seen.task.assignee);
     let mut names = BTreeMap::new();
     for id in wanted {

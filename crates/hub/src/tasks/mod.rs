@@ -48,7 +48,7 @@ pub use comments::{CommentPlace, comment, get_comment, list_comments};
 pub use counts::{COUNTED_MAX, counts};
 pub use create::{NewTask, create};
 pub use delete::delete;
-pub use dossier::{Dossier, Looked, Mine, Named, Neighbour, Prospect, dossier};
+pub use dossier::{AskedFor, Dossier, Looked, Mine, Named, Neighbour, Prospect, dossier};
 pub(crate) use edges::{is_waiting, prerequisites};
 pub use list::{by_slug, get, list};
 pub use offers::Offer;

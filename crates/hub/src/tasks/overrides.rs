@@ -18,6 +18,10 @@ use crate::identity::credential::Credential;
 use crate::reviews::{admins, ask, load, of_task};
 use crate::{Caller, Hub, HubError, audit};
 
+/// What is on record of asking to skip a review, and of asking to skip what an approved task waits for.
+pub(super) const OVERRIDE_ASKED: &str = "task:override_asked";
+pub(super) const SKIP_ASKED: &str = "task:skip_asked";
+
 /// Why a task goes past the rules, and where that is written down.
 pub struct Urgency {
     /// Which task.
@@ -124,8 +128,8 @@ async fn call_signers(
     (task, wanted): (Task, Wanted),
 ) -> Result<Task, HubError> {
     let (needed, action) = match &wanted {
-        Wanted::Review { .. } => (Move::Override, "task:override_asked"),
-        Wanted::Prerequisites(_) => (Move::PutFirst, "task:skip_asked"),
+        Wanted::Review { .. } => (Move::Override, OVERRIDE_ASKED),
+        Wanted::Prerequisites(_) => (Move::PutFirst, SKIP_ASKED),
     };
     require(current, &task, needed)?;
     let review = of_task(tx, &task).await?.ok_or(MISSING)?;

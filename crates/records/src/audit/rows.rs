@@ -101,6 +101,25 @@ pub async fn about(
     tx.all(&ABOUT, args![org, &json!(subjects), limit]).await
 }
 
+struct Body {
+    body: Vec<u8>,
+}
+row!(Body { body });
+statement!(
+    LATEST: Body = "SELECT body FROM audit_logs WHERE NULLIF(org_id, NULL) = $1 AND subject_id = $2 \
+                    AND NULLIF(action, NULL) = $3 ORDER BY created_at DESC, id DESC LIMIT 1"
+);
+
+/// The body of the newest row of the organization that says that this was done to a thing.
+pub async fn latest(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    subject: &str,
+    action: &str,
+) -> Result<Option<Vec<u8>>> {
+    Ok(tx.opt(&LATEST, args![org, subject, action]).await?.map(|row| row.body))
+}
+
 /// Which rows a list shows.
 #[derive(Clone, Default)]
 pub struct Filter {

@@ -111,7 +111,8 @@ async fn decided(
     match approvals::vote(&app.hub, &shell.caller, vote, None).await {
         Ok(_) => Ok(lead_to(&after(form.from, &id, &task.to_string()))),
         Err(error) if is_about_the_review(&error) => {
-            let trouble = Trouble { what, error, signed: form.content_hash, typed: form.reason };
+            let (request, signed, typed) = (Some(id.id()), form.content_hash, form.reason);
+            let trouble = Trouble { what, error, request, signed, typed };
             refused(app, shell, task, trouble).await
         }
         Err(other) => Err(other.into()),
@@ -130,8 +131,10 @@ pub(crate) async fn delegate(
     let task = tasks::get(&app.hub, &shell.caller, seen.approval.task_id).await?;
     let current = task.review.as_ref().map(|seen| seen.review.review_hash);
     let (task_id, what) = (task.task.id, "delegation");
-    let trouble =
-        |error| Trouble { what, error, signed: form.content_hash.clone(), typed: form.reason.clone() };
+    let trouble = |error| {
+        let (signed, typed) = (form.content_hash.clone(), form.reason.clone());
+        Trouble { what, error, request: Some(id.id()), signed, typed }
+    };
     if task.task.content_hash != content || current != Some(review) {
         let error = HubError::StaleContent {
             content_hash: task.task.content_hash.to_string(),

@@ -42,8 +42,9 @@ const KEPT: [&str; 24] = [
 ];
 
 /// Parts that are only within others, and in which.
-const WITHIN: [(&str, &str); 9] = [
+const WITHIN: [(&str, &str); 10] = [
     ("answer", "submit"),
+    ("asked", "pane"),
     ("bound", "pane"),
     ("decide", "pane"),
     ("lede", "pane"),

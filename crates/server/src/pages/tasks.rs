@@ -71,6 +71,8 @@ struct ProblemShown {
 pub(super) struct Trouble {
     pub(super) what: &'static str,
     pub(super) error: HubError,
+    /// Which request was answered, if one was.
+    pub(super) request: Option<Id<Approval>>,
     /// The hash that was on screen.
     pub(super) signed: String,
     /// What was typed; it is not lost.
@@ -90,7 +92,7 @@ pub(crate) async fn show(
     id: PathId,
     Asked(asking): Asked<Asking>,
 ) -> Result<Response<Body>, Problem> {
-    let dossier = opened(&app, &shell, id.id()).await?;
+    let dossier = opened(&app, &shell, id.id(), None).await?;
     if let Some(done) = asking.done {
         let answered = dossier.seats.iter().find(|seat| seat.approval.id.raw() == done);
         let me = shell.caller.credential.account.id;
@@ -100,8 +102,13 @@ pub(crate) async fn show(
 }
 
 /// The dossier, with a note that the reader has seen what they are asked to decide on.
-pub(super) async fn opened(app: &App, shell: &Shell, id: Id<Task>) -> Result<Dossier, Problem> {
-    let dossier = tasks::dossier(&app.hub, &shell.caller, id).await?;
+pub(super) async fn opened(
+    app: &App,
+    shell: &Shell,
+    id: Id<Task>,
+    request: Option<Id<Approval>>,
+) -> Result<Dossier, Problem> {
+    let dossier = tasks::dossier(&app.hub, &shell.caller, id, request).await?;
     let unseen = dossier.mine.as_ref().filter(|mine| {
         let approval = &mine.approval;
         mine.may.is_ok() && approval.status == ApprovalStatus::Pending && approval.acknowledged_at.is_none()
@@ -109,7 +116,7 @@ pub(super) async fn opened(app: &App, shell: &Shell, id: Id<Task>) -> Result<Dos
     let Some(mine) = unseen else { return Ok(dossier) };
     hub::approvals::acknowledge(&app.hub, &shell.caller, mine.approval.id).await?;
     // Whatever changed between the two is shown, and its hash with it.
-    Ok(tasks::dossier(&app.hub, &shell.caller, id).await?)
+    Ok(tasks::dossier(&app.hub, &shell.caller, id, request).await?)
 }
 
 /// The page after an answer that was not taken: what did not happen, why, and the task as it is now.
@@ -119,7 +126,7 @@ pub(super) async fn refused(
     id: Id<Task>,
     trouble: Trouble,
 ) -> Result<Response<Body>, Problem> {
-    let dossier = tasks::dossier(&app.hub, &shell.caller, id).await?;
+    let dossier = tasks::dossier(&app.hub, &shell.caller, id, trouble.request).await?;
     let error = in_truth(trouble.error, &trouble.signed, &dossier);
     shown(app, &shell, &dossier, Some(Trouble { error, ..trouble })).await
 }
@@ -152,7 +159,7 @@ async fn shown(
     let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status).ok());
     let template = TaskPage {
         shell,
-        rail: rail(dossier.seen.task.state),
+        rail: rail(dossier.seen.task.state, steps_taken(&dossier.seen.task)),
         attempts: attempts(dossier, shell),
         locks: locks(app, shell, dossier, &read.resources).await?,
         history: history(app, shell, dossier).await?,
@@ -204,8 +211,17 @@ pub(super) fn told(approval: &Approval, task: &tasks::Seen, me: Id<Account>) -> 
     Toast { done, words, link: Some(format!("/tasks/{}", task.task.id)) }
 }
 
+/// How far a task had come that could be given up at any of several steps.
+fn steps_taken(task: &Task) -> usize {
+    match (task.approved_at, task.submitted_at) {
+        (Some(_), _) => 4,
+        (None, Some(_)) => 3,
+        (None, None) => 1,
+    }
+}
+
 /// The steps of a life that goes well, or of one that ended otherwise.
-fn rail(state: TaskState) -> Vec<Step> {
+fn rail(state: TaskState, taken: usize) -> Vec<Step> {
     const WELL: [(TaskState, &str); 6] = [
         (TaskState::Draft, "Draft"),
         (TaskState::Submitted, "Submitted"),
@@ -216,7 +232,7 @@ fn rail(state: TaskState) -> Vec<Step> {
     ];
     let (before, end): (usize, Option<(&'static str, &'static str)>) = match state {
         TaskState::Rejected => (3, Some(("Rejected", "s-rejected"))),
-        TaskState::Cancelled => (1, Some(("Cancelled", "s-cancelled"))),
+        TaskState::Cancelled => (taken, Some(("Cancelled", "s-cancelled"))),
         TaskState::Failed => (5, Some(("Failed", "s-failed"))),
         other => (WELL.iter().position(|(known, _)| *known == other).unwrap_or(0), None),
     };
@@ -275,7 +291,7 @@ mod tests {
     #[test]
     fn the_rail_says_where_a_task_is() {
         let here = |state| -> Vec<&'static str> {
-            rail(state).iter().filter(|step| step.is_here).map(|step| step.name).collect()
+            rail(state, 3).iter().filter(|step| step.is_here).map(|step| step.name).collect()
         };
         for (state, name) in [
             (TaskState::Draft, "Draft"),
@@ -287,7 +303,9 @@ mod tests {
         ] {
             assert_eq!(here(state), [name]);
         }
-        assert_eq!(rail(TaskState::Applying).len(), 6);
-        assert_eq!(rail(TaskState::Failed).last().map(|step| step.icon), Some("s-failed"));
+        assert_eq!(rail(TaskState::Applying, 4).len(), 6);
+        let given_up: Vec<&str> = rail(TaskState::Cancelled, 3).iter().map(|step| step.name).collect();
+        assert_eq!(given_up, ["Draft", "Submitted", "Reviewing", "Cancelled"]);
+        assert_eq!(rail(TaskState::Failed, 4).last().map(|step| step.icon), Some("s-failed"));
     }
 }

@@ -101,7 +101,8 @@ fn ids(pairs: &[(String, String)]) -> Result<Vec<Uuid>, Problem> {
 /// The dossier of a request that may be answered together with others: the reader's, open, and of no high risk.
 async fn ready(app: &App, shell: &Shell, id: Uuid) -> Result<Option<Dossier>, Problem> {
     let seen = approvals::get(&app.hub, &shell.caller, Id::new(id)).await?;
-    let dossier = tasks::dossier(&app.hub, &shell.caller, seen.approval.task_id).await?;
+    let dossier =
+        tasks::dossier(&app.hub, &shell.caller, seen.approval.task_id, Some(seen.approval.id)).await?;
     let is_low = matches!(dossier.seen.task.risk.level, RiskLevel::Low | RiskLevel::Medium);
     let is_ready = dossier.mine.as_ref().is_some_and(|mine| is_open(mine, id));
     Ok(Some(dossier).filter(|_| is_low && is_ready))

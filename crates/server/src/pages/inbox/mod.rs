@@ -37,7 +37,7 @@ pub(super) use told::said;
 use waiting::Row;
 
 /// Rows of the list; whoever has more answers some first.
-const ROWS_SHOWN: i64 = 100;
+const ROWS_SHOWN: i64 = 50;
 const PROJECTS_SHOWN: i64 = 100;
 
 #[derive(Template)]
@@ -129,7 +129,7 @@ pub(crate) async fn show(
         (None, task) => task.map(Id::new),
     };
     let Some(task) = task else { return shown(&app, &shell, &asking, (Pane::Nothing, &[])).await };
-    let dossier = task_pages::opened(&app, &shell, task).await?;
+    let dossier = task_pages::opened(&app, &shell, task, asking.open.map(Id::new)).await?;
     let reading = Reading::of(&dossier, &shell, "inbox");
     let mine = dossier.mine.as_ref().map(|mine| mine.approval.id.raw());
     let current: Vec<Uuid> = [asking.open, mine, Some(task.raw())].into_iter().flatten().collect();

@@ -5,10 +5,10 @@ use domain::approvals::{Answer, ApprovalKind, ApprovalStatus};
 use domain::reviews::VoteRefusal;
 use domain::risk::RiskLevel;
 use domain::tasks::{Mode, RollbackStrategy, Task, TaskConfig, TaskState};
-use hub::tasks::{Dossier, Mine, Prospect};
+use hub::tasks::{AskedFor, Dossier, Mine, Prospect};
 
 use super::{People, title};
-use crate::pages::show::{Markup, clock, line, plural};
+use crate::pages::show::{Markup, ago, clock, line, lines, plural};
 
 /// What the reader may do.
 pub(in crate::pages) enum Decide {
@@ -39,11 +39,37 @@ pub(in crate::pages) struct Form {
     pub(in crate::pages) after_no: &'static str,
     /// Whether the review itself is asked about, and not its skipping.
     pub(in crate::pages) is_review: bool,
+    /// What the choices and their buttons are called.
+    pub(in crate::pages) choices: Choices,
     pub(in crate::pages) delegates: Vec<(String, String)>,
     /// Where the form is: `inbox` or `task`.
     pub(in crate::pages) from: &'static str,
     /// What was typed before, where the answer was not taken.
     pub(in crate::pages) typed: String,
+}
+
+/// A yes and a no, named after what they do.
+pub(in crate::pages) struct Choices {
+    pub(in crate::pages) yes: &'static str,
+    pub(in crate::pages) no: &'static str,
+    /// The number of the revision follows.
+    pub(in crate::pages) sign: &'static str,
+    pub(in crate::pages) refuse: &'static str,
+}
+
+impl Choices {
+    pub(super) const fn of(kind: ApprovalKind, is_about_skipping: bool) -> Self {
+        let (yes, no, sign, refuse) = match (kind, is_about_skipping) {
+            (ApprovalKind::Review, _) => ("Approve", "Reject", "Approve revision", "Reject revision"),
+            (ApprovalKind::Override, false) => {
+                ("Sign the override", "Refuse it", "Override the review of revision", "Refuse the override")
+            }
+            (ApprovalKind::Override, true) => {
+                ("Let it not wait", "Let it wait", "Let it not wait: revision", "Let it wait")
+            }
+        };
+        Self { yes, no, sign, refuse }
+    }
 }
 
 impl Decide {
@@ -75,6 +101,7 @@ impl Decide {
             must_type,
             after_no: after_no(mine),
             is_review: mine.approval.kind == ApprovalKind::Review,
+            choices: Choices::of(mine.approval.kind, mine.approval.is_about_skipping()),
             delegates: delegates(mine, people),
             from,
             typed: String::new(),
@@ -137,6 +164,9 @@ fn closed(dossier: &Dossier) -> String {
                 "The review ended with yes. It waits for {} to be completed first.",
                 plural(waits, "task")
             )
+        }
+        _ if state == TaskState::Failed && dossier.seen.task.needs_attention => {
+            "It was tried. Somebody has to look at how it ended.".to_owned()
         }
         _ => unasked(state).to_owned(),
     }
@@ -272,6 +302,25 @@ fn skipping(dossier: &Dossier, config: Option<&TaskConfig>, mine: &Mine) -> Mark
         "It goes to the head of the queue, and an agent may apply it as soon as what it touches is free, {}.",
         times(config)
     ));
+    words
+}
+
+/// What the second admin has to know before anything else: that this is no review, and why the first admin wants it.
+pub(super) fn asked_for(asked: &AskedFor, people: &People<'_>, now: Timestamp) -> Markup {
+    let what = match asked.is_about_skipping {
+        true => "A second admin is asked to let it not wait for what is not completed",
+        false => "A second admin is asked to skip this review",
+    };
+    let mut words = Markup::default();
+    let (who, when) = (people.within(asked.by), ago(asked.at, now));
+    words.raw(format_args!("<b>{what}.</b> Asked for by {who} ({when}"));
+    if let Some(ticket) = &asked.ticket {
+        words.raw(format_args!(", {}", line(ticket)));
+    }
+    words.raw(format_args!(")"));
+    if let Some(reason) = &asked.reason {
+        words.raw(format_args!(": {}", lines(reason)));
+    }
     words
 }
 

@@ -17,6 +17,7 @@ use domain::{Id, Timestamp};
 use hub::tasks::{Dossier, Named, Neighbour};
 use serde_json::Value;
 
+use decide::asked_for;
 pub(super) use decide::{Decide, must_type, typed_word};
 pub(super) use preview::Preview;
 pub(super) use quorum::Quorum;
@@ -42,6 +43,8 @@ pub(super) struct Reading {
     pub(super) author: Markup,
     pub(super) started_by: Option<Markup>,
     pub(super) ticket: Option<Markup>,
+    /// Which override is asked for, by whom, and why.
+    pub(super) asked: Option<Markup>,
     pub(super) revision: i64,
     pub(super) since: Markup,
     pub(super) due: Option<Due>,
@@ -139,7 +142,7 @@ impl People<'_> {
     }
 
     /// The same, within a sentence.
-    fn within(&self, id: Id<Account>) -> Markup {
+    pub(super) fn within(&self, id: Id<Account>) -> Markup {
         if id == self.me { line("you") } else { self.face(id).named() }
     }
 
@@ -176,6 +179,7 @@ impl Reading {
             author: people.face(task.author_id).who(),
             started_by: dossier.started_by.map(|owner| people.within(owner)),
             ticket: task.metadata.get("ticket_ref").and_then(Value::as_str).map(line),
+            asked: dossier.asked.as_ref().map(|asked| asked_for(asked, &people, now)),
             revision: task.revision,
             since: since(task, now),
             due: still_due(dossier, now),

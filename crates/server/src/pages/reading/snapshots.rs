@@ -1,11 +1,12 @@
 //! What is read before a decision, and the forms of the decision.
 
 use askama::Template;
+use domain::approvals::ApprovalKind;
 use domain::risk::{Factor, RiskLevel};
 use domain::tasks::TaskState;
 use serde_json::json;
 
-use super::decide::Form;
+use super::decide::{Choices, Form};
 use super::preview::Preview;
 use super::quorum::{Quorum, SeatShown};
 use super::{Decide, Linked, LookedShown, Reading, ResourceShown, Said, due, factor, waited_for};
@@ -74,6 +75,7 @@ fn form() -> Form {
         pattern: "prod\\-<orders>".to_owned(),
         after_no: "The review is over, nothing runs.",
         is_review: true,
+        choices: Choices::of(ApprovalKind::Review, false),
         delegates: vec![("00000000-0000-7000-8000-0000000000cc".to_owned(), "<Bob>".to_owned())],
         from: "inbox",
         typed: "half \"typed\"".to_owned(),
@@ -131,6 +133,7 @@ fn reading() -> Reading {
         author: other("schema-<steward>", true).who(),
         started_by: Some(line("<Ann>")),
         ticket: Some(line("OPS-<1>")),
+        asked: Some(line("A second admin is asked to skip this review. Asked for by <Ann>")),
         revision: 3,
         since: time(before(4000), "handed in 1 h 06 min ago"),
         due: Some(due(NOW.plus(std::time::Duration::from_secs(90)), NOW)),

@@ -121,7 +121,7 @@ const fn asks_ticket(offer: Offer) -> bool {
 
 fn shows(offer: Offer) -> MethodRouter<App> {
     get(move |State(app): State<App>, shell: Shell, id: PathId| async move {
-        let dossier = tasks::dossier(&app.hub, &shell.caller, id.id()).await?;
+        let dossier = tasks::dossier(&app.hub, &shell.caller, id.id(), None).await?;
         Ok::<_, Problem>(shown(&shell, &dossier, offer, (ActForm::default(), Wrong::default())))
     })
 }
@@ -134,8 +134,9 @@ fn takes(offer: Offer) -> MethodRouter<App> {
         match done(&app, &shell, &id, (offer, &form)).await {
             Ok(seen) => Ok(lead_to(&after(&id, seen))),
             Err(error) if is_refusal(&error) => {
-                let dossier = tasks::dossier(&app.hub, &shell.caller, id.id()).await?;
-                Ok(shown(&shell, &dossier, offer, (form, Wrong::of(error))))
+                let dossier = tasks::dossier(&app.hub, &shell.caller, id.id(), None).await?;
+                let wrong = Wrong::of(error, &form);
+                Ok(shown(&shell, &dossier, offer, (form, wrong)))
             }
             Err(other) => Err(other.into()),
         }
@@ -152,7 +153,8 @@ async fn submit(
     match tasks::submit(&app.hub, &shell.caller, id.id(), None).await {
         Ok(outcome) => Ok(lead_to(&after(&id, outcome))),
         Err(error) if is_refusal(&error) => {
-            let trouble = Trouble { what: "submission", error, signed: String::new(), typed: String::new() };
+            let (signed, typed) = (String::new(), String::new());
+            let trouble = Trouble { what: "submission", error, request: None, signed, typed };
             refused_on_its_page(&app, shell, id.id(), trouble).await
         }
         Err(other) => Err(other.into()),
@@ -221,15 +223,18 @@ fn is_refusal(error: &HubError) -> bool {
 }
 
 impl Wrong {
-    fn of(error: HubError) -> Self {
+    fn of(error: HubError, form: &ActForm) -> Self {
         let problem = Problem::from(error);
         let mut wrong = Self { status: StatusCode::from_u16(problem.body.status).ok(), ..Self::default() };
         for error in &problem.body.errors {
-            let words = Some(capitalised(&error.detail));
+            let words = capitalised(&error.detail);
+            let or = |words: String, typed: &str, missing: &str| {
+                Some(if said(typed).is_empty() { missing.to_owned() } else { words })
+            };
             match error.pointer.as_str() {
-                "/reason" => wrong.reason = words,
-                "/incident_ticket" => wrong.ticket = words,
-                _ => wrong.all = words,
+                "/reason" => wrong.reason = or(words, form.reason(), "Say why."),
+                "/incident_ticket" => wrong.ticket = or(words, form.ticket(), "Name the incident."),
+                _ => wrong.all = Some(words),
             }
         }
         if problem.body.errors.is_empty() {

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use testkit::{TestHub, on_each_engine};
 
-use super::{form, leads, member, small, with};
+use super::{form, leads, member, small};
 use crate::backdoor::Backdoor;
-use crate::reviews::overrides::asks_nobody;
 use crate::reviews::{answer as answered, asked, person};
 use crate::support::{Answer, Login, all_items, expect, get, id, send};
 use crate::world::{id_in, rows};
@@ -13,10 +12,10 @@ use crate::world::{id_in, rows};
 const ACTS: [&str; 6] = ["submit", "cancel", "resubmit", "withdraw-approval", "override", "force-apply"];
 
 /// Who writes tasks, who is asked, who only looks on, and an admin.
-struct Office<'h> {
+pub(super) struct Office<'h> {
     hub: &'h TestHub,
-    ann: Login,
-    bob: Login,
+    pub(super) ann: Login,
+    pub(super) bob: Login,
     people: Vec<(&'static str, Login)>,
 }
 
@@ -28,7 +27,7 @@ async fn independent(hub: &TestHub, name: &str, roles: &[&str]) -> Login {
     Login { id: String::new(), token, body: Value::Null }
 }
 
-async fn office(hub: &TestHub) -> Office<'_> {
+pub(super) async fn office(hub: &TestHub) -> Office<'_> {
     let ann = independent(hub, "ann", &["author"]).await;
     let bob = member(hub, "bob", &["reviewer"]).await;
     let mel = member(hub, "mel", &[]).await;
@@ -38,11 +37,11 @@ async fn office(hub: &TestHub) -> Office<'_> {
 }
 
 impl Office<'_> {
-    fn who(&self, name: &str) -> &Login {
+    pub(super) fn who(&self, name: &str) -> &Login {
         &self.people.iter().find(|(known, _)| *known == name).unwrap().1
     }
 
-    async fn draft(&self, description: &str) -> Value {
+    pub(super) async fn draft(&self, description: &str) -> Value {
         // What fails has failed: nobody is asked to undo it first.
         let mut config = small(description);
         config["rollback_strategy"] = json!("none");
@@ -50,7 +49,7 @@ impl Office<'_> {
         expect(self.ann.on(self.hub.request("POST", "/api/v1/tasks")).json(&body), 201).await.json()
     }
 
-    async fn reviewed(&self, description: &str) -> Value {
+    pub(super) async fn reviewed(&self, description: &str) -> Value {
         let task = self.draft(description).await;
         let path = format!("/api/v1/tasks/{}/submit", id(&task));
         expect(self.ann.on(self.hub.request("POST", &path)), 202).await.json()
@@ -91,21 +90,21 @@ impl Office<'_> {
         task
     }
 
-    async fn post(&self, who: &Login, task: &Value, act: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(super) async fn post(&self, who: &Login, task: &Value, act: &str, fields: &[(&str, &str)]) -> Answer {
         let path = format!("/tasks/{}/{act}", id(task));
         send(who.on(self.hub.request("POST", &path)).form(fields)).await
     }
 
-    async fn page(&self, who: &Login, path: &str) -> String {
+    pub(super) async fn page(&self, who: &Login, path: &str) -> String {
         expect(who.on(self.hub.request("GET", path)), 200).await.text()
     }
 
-    async fn task(&self, task: &Value) -> Value {
+    pub(super) async fn task(&self, task: &Value) -> Value {
         get(self.hub, &self.hub.admin_key, &format!("/api/v1/tasks/{}", id(task))).await
     }
 
     /// The newest row of the task with this action.
-    async fn row(&self, task: &Value, action: &str) -> Value {
+    pub(super) async fn row(&self, task: &Value, action: &str) -> Value {
         let rows =
             all_items(self.hub, &self.hub.admin_key, &format!("/api/v1/tasks/{}/audit", id(task))).await;
         let found = rows.iter().find(|row| row["action"] == action);
@@ -114,7 +113,7 @@ impl Office<'_> {
 }
 
 /// What a form of each act is right with.
-fn fields(act: &str) -> &'static [(&'static str, &'static str)] {
+pub(super) fn fields(act: &str) -> &'static [(&'static str, &'static str)] {
     match act {
         "submit" | "resubmit" => &[],
         "override" | "force-apply" => &[("reason", "it burns"), ("incident_ticket", "INC-7")],
@@ -256,84 +255,6 @@ async fn what_is_wrong_is_said_where_it_was_typed_and_kept() {
             assert_eq!(answer.status.as_u16(), 422, "{act} {typed:?}: {}", answer.text());
         }
         assert_eq!(office.task(&task).await["version"], task["version"], "nothing changed");
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn an_override_asks_a_second_admin_and_says_so() {
-    on_each_engine(async |hub| {
-        asks_nobody(&hub).await;
-        let office = office(&hub).await;
-        let ada = office.who("ada").clone();
-        let abe = member(&hub, "abe", &["admin"]).await;
-        let task = office.reviewed("Skip <i>me</i>").await;
-        let path = format!("/tasks/{}", id(&task));
-        let page = office.page(&ada, &format!("{path}/override")).await;
-        for words in [
-            "Every other admin who had no hand in this task is asked",
-            "Until they sign nothing else changes",
-        ] {
-            assert!(page.contains(words), "{page}");
-        }
-        let answer = office
-            .post(&ada, &task, "override", &[("reason", "a\r\nb"), ("incident_ticket", " INC-7 ")])
-            .await;
-        assert_eq!(leads(&answer), path);
-        let row = office.row(&task, "task:override_asked").await;
-        assert_eq!((&row["reason"], &row["ticket_ref"]), (&json!("a\nb"), &json!("INC-7")));
-        assert_eq!(office.task(&task).await["state"], "REVIEWING");
-        let page = office.page(&abe, &path).await;
-        assert!(
-            page.contains("to override this review. Until one of them signs, nothing changes."),
-            "{page}"
-        );
-        let (action, hidden) = form(&page, "approve").unwrap();
-        let signed =
-            send(abe.on(hub.request("POST", &action)).form(&with(hidden, "reason", "so be it"))).await;
-        leads(&signed);
-        let now = office.task(&task).await;
-        assert_eq!((&now["state"], &now["review"]["resolution"]), (&json!("APPROVED"), &json!("override")));
-        // The author's hand is in it, also as an admin.
-        let own = json!({"config": small("Mine"), "submit": true});
-        let own = expect(ada.on(hub.request("POST", "/api/v1/tasks")).json(&own), 201).await.json();
-        let answer = office.post(&ada, &own, "override", fields("override")).await;
-        assert_eq!(answer.status.as_u16(), 403);
-        assert!(
-            answer.text().contains("it burns") && answer.text().contains("Nothing changed."),
-            "{}",
-            answer.text()
-        );
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn past_what_it_waits_for_a_second_admin_is_asked_and_the_page_says_so() {
-    on_each_engine(async |hub| {
-        let office = office(&hub).await;
-        let ada = office.who("ada").clone();
-        let first = office.draft("First").await;
-        let mut config = small("Second");
-        config["rollback_strategy"] = json!("none");
-        let body = json!({"config": config, "depends_on": [id(&first)], "submit": true});
-        let second =
-            expect(office.ann.on(hub.request("POST", "/api/v1/tasks")).json(&body), 201).await.json();
-        let request = asked(&hub, &office.bob.token, &second).await;
-        expect(answered(&hub, &office.bob.token, &request, "approve"), 200).await;
-        let path = format!("/tasks/{}", id(&second));
-        let page = office.page(&ada, &format!("{path}/force-apply")).await;
-        for words in ["It waits for 1 task that is not completed.", "is asked whether it need not"] {
-            assert!(page.contains(words), "{page}");
-        }
-        assert!(page.contains("<h1>Force-apply</h1>"), "one name on every page: {page}");
-        assert!(!page.contains("nobody else is asked"), "{page}");
-        leads(&office.post(&ada, &second, "force-apply", fields("force-apply")).await);
-        assert_eq!(office.row(&second, "task:skip_asked").await["ticket_ref"], "INC-7");
-        assert_eq!(office.task(&second).await["status"], "blocked", "asking alone changes nothing");
-        let page = office.page(&ada, &path).await;
-        assert!(page.contains("asked whether it need not wait"), "{page}");
-        assert!(!page.contains("to override this review"), "{page}");
     })
     .await;
 }

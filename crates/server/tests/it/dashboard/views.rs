@@ -116,7 +116,7 @@ async fn what_somebody_was_told_is_there_until_it_is_read_and_after() {
         let page = desk.page("/").await;
         assert!(page.contains("Told <span class=\"count\">1</span>"), "{page}");
         let told = desk.page("/?view=told").await;
-        assert!(told.contains("You are asked to decide") && told.contains("Tell &#60;b&#62;Bob"), "{told}");
+        assert!(told.contains("You were asked to decide") && told.contains("Tell &#60;b&#62;Bob"), "{told}");
         assert!(told.contains(&format!("href=\"/?view=told&#38;task={}\"", id(&task))), "{told}");
         let (action, fields) = desk.form("/?view=told", "notifications").await;
         let field = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
@@ -128,7 +128,7 @@ async fn what_somebody_was_told_is_there_until_it_is_read_and_after() {
         );
         assert_eq!(leads(&desk.post(&action, &fields).await), "/?view=told");
         let told = desk.page("/?view=told").await;
-        assert!(told.contains("You are asked to decide") && !told.contains("Mark these as read"), "{told}");
+        assert!(told.contains("You were asked to decide") && !told.contains("Mark these as read"), "{told}");
         for wrong in [field("notification_ids", "x"), field("other", "1")] {
             assert_eq!(desk.post(&action, &wrong).await.status.as_u16(), 422, "{wrong:?}");
         }
