@@ -53,7 +53,9 @@ impl FromRequestParts<App> for Shell {
         let places = login_sessions::places(&app.hub, &caller).await?;
         let path = parts.uri.path();
         let here = parts.uri.path_and_query().map_or(path, |whole| whole.as_str()).to_owned();
-        let section = path.split('/').nth(1).unwrap_or_default().to_owned();
+        // Answering many at once is a page of the inbox.
+        let section = path.split('/').nth(1).filter(|section| *section != "approvals");
+        let section = section.unwrap_or_default().to_owned();
         let theme = Theme::chosen(&app.options, &parts.headers);
         let request_id = parts.headers.get("x-request-id").and_then(|id| id.to_str().ok());
         let request_id = request_id.unwrap_or_default().to_owned();

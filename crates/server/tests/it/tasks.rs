@@ -103,10 +103,9 @@ async fn a_task_is_written_read_changed_and_deleted() {
             events["items"].as_array().filter(|events| events.len() >= 2).cloned()
         })
         .await;
-        let types: Vec<&Value> = events.iter().map(|event| &event["type"]).collect();
-        assert_eq!(types, ["task:created", "task:updated"]);
+        assert!(events.iter().map(|event| &event["type"]).eq(["task:created", "task:updated"]), "{events:?}");
         let told = json!(events).to_string();
-        assert!(!told.contains("orders") && !told.contains("payments"), "{told}");
+        assert!(!["orders", "payments"].iter().any(|word| told.contains(word)), "{told}");
     })
     .await;
 }

@@ -75,9 +75,9 @@ fn symbol(what: &Notification, names: &Names) -> &'static str {
 /// What it tells, in words, and its symbol.
 pub(in crate::pages) fn said(kind: Kind) -> (&'static str, &'static str) {
     match kind {
-        Kind::ReviewRequested => ("You are asked to decide", "sign"),
-        Kind::StandingIn => ("You are asked in somebody’s place", "delegate"),
-        Kind::OverrideRequested => ("You are asked to sign an override", "bolt"),
+        Kind::ReviewRequested => ("You were asked to decide", "sign"),
+        Kind::StandingIn => ("You were asked in somebody’s place", "delegate"),
+        Kind::OverrideRequested => ("You were asked to sign an override", "bolt"),
         Kind::RequestMoved => ("What you were asked went to somebody else", "delegate"),
         Kind::RequestClosed => ("Your answer is no longer waited for", "x"),
         Kind::Escalated => ("Time is over, and you are on call", "alert"),

@@ -26,6 +26,8 @@ pub(super) struct Row {
     pub(super) plain_title: String,
     pub(super) risk: Markup,
     pub(super) urgent: bool,
+    /// Why it stands above what is riskier.
+    pub(super) is_raised: bool,
     pub(super) is_override: bool,
     pub(super) age: Markup,
     pub(super) author: Markup,
@@ -80,6 +82,7 @@ fn row(waiting: &Waiting, shell: &Shell) -> Row {
         plain_title: domain::rendering::plain(&description),
         risk: risk(task.risk.level, Some(task.risk.score)),
         urgent: approval.priority == Priority::Urgent,
+        is_raised: approval.priority == Priority::High,
         is_override: approval.kind == ApprovalKind::Override,
         age: long(approval.created_at, shell.now),
         author: line(&waiting.task.author_name),

@@ -94,7 +94,7 @@ pub(crate) async fn submit(
 }
 
 fn refused(shell: &Shell) -> Option<Response<Body>> {
-    denied(shell, Capability::LocksForceRelease, "Force release", "Taking locks from others")
+    denied(shell, Capability::LocksForceRelease, "Force release", "Force releases")
 }
 
 async fn shown(

@@ -1,5 +1,6 @@
 //! What policies do: to a task that is here, as its review has it, and to one that nobody has proposed.
 
+use domain::approvals::ApprovalKind;
 use domain::policies::Matched;
 use domain::reviews::PolicyTally;
 use domain::tasks::TaskState;
@@ -84,8 +85,10 @@ pub(super) async fn task(app: &App, shell: &Shell, text: &str) -> Result<Option<
                 ..ApprovalFilter::default()
             };
             let requests = hub::approvals::list(&app.hub, &shell.caller, filter, REQUESTS_SHOWN).await?;
-            let of_review: Vec<Request> =
-                requests.into_iter().filter(|one| one.approval.review_id == review.review.id).collect();
+            let is_of_review = |one: &Request| {
+                one.approval.review_id == review.review.id && one.approval.kind == ApprovalKind::Review
+            };
+            let of_review: Vec<Request> = requests.into_iter().filter(is_of_review).collect();
             Some(answer(review, &of_review))
         }
     };

@@ -104,11 +104,12 @@ fn is_scored(task: &Task) -> bool {
     task.submitted_at.is_some()
 }
 
-/// How far the policy has come that lacks most: whoever signed need not count for every one.
+/// How many signatures all policies have of those they need, as the inbox and the task's page count them.
 fn signed(seen: &Seen) -> Option<Markup> {
     let tallies = &seen.review.as_ref()?.summary.tallies;
-    let last = tallies.iter().max_by_key(|tally| tally.required.saturating_sub(tally.approved))?;
-    Some(seats(last.approved, last.required))
+    let given = tallies.iter().map(|tally| tally.approved.min(tally.required)).sum();
+    let needed: u32 = tallies.iter().map(|tally| tally.required).sum();
+    (needed > 0).then(|| seats(given, needed))
 }
 
 /// When it came into the state that it is in.

@@ -112,6 +112,9 @@ fn of_row(row: &Row, names: &Names, shell: &Shell) -> Event {
     } else if let Some(to) = &entry.to_state {
         words.raw(format_args!(" <span class=\"muted small\">→ {}</span>", line(to)));
     }
+    if let Some(ticket) = &entry.ticket_ref {
+        words.raw(format_args!(" <span class=\"tag\">{}</span>", line(ticket)));
+    }
     let may_prove = shell.caller.capabilities.contains(Capability::AuditVerify);
     let proof = row.seal.filter(|_| may_prove).map(|_| format!("/api/v1/audit/{}/proof", entry.id));
     Event {

@@ -1,7 +1,7 @@
 //! Attempts to apply a task, what they wrote, and the locks it needs or holds.
 
 use domain::executions::{
-    AGENT_LOST, Execution, ExecutionResult, FORCE_RELEASED, LOCK_LOST, Outcome, Phase, Purpose,
+    AGENT_LOST, Execution, ExecutionResult, FORCE_RELEASED, LOCK_LOST, Outcome, Phase, Purpose, Rollback,
     TAIL_BYTES_MAX, TIMEOUT,
 };
 use domain::permissions::Capability;
@@ -108,10 +108,18 @@ fn result(execution: &Execution) -> (&'static str, &'static str) {
         (Phase::RollingBack, _) => ("rolling back", " warn"),
         (Phase::Applying, _) => ("running", " run"),
         (Phase::Ended, Some(ExecutionResult::Success)) => ("succeeded", " ok"),
-        (Phase::Ended, Some(ExecutionResult::Failure)) => ("failed", " bad"),
+        (Phase::Ended, Some(ExecutionResult::Failure)) => (failed(execution), " bad"),
         (Phase::Ended, Some(ExecutionResult::Timeout)) => ("ran out of time", " bad"),
         (Phase::Ended, Some(ExecutionResult::Cancelled)) => ("ended by an admin", " bad"),
         (Phase::Ended, None) => ("ended", ""),
+    }
+}
+
+const fn failed(execution: &Execution) -> &'static str {
+    match execution.rollback {
+        Rollback::None | Rollback::Asked | Rollback::Running => "failed",
+        Rollback::Succeeded => "failed, undone",
+        Rollback::Failed => "failed, not undone",
     }
 }
 
