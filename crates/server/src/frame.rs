@@ -109,6 +109,7 @@ async fn around(app: &App, routes: Router, mut request: Request) -> Response<Bod
         took: started.elapsed(),
         request_id: id.to_str().unwrap_or_default(),
         trace: trace.as_deref(),
+        is_ending: app.hub.lifecycle.is_stopping(),
     };
     telemetry::note(&seen);
     response

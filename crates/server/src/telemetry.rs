@@ -8,6 +8,7 @@ use axum::http::{Method, StatusCode};
 use hub::lifecycle::Lifecycle;
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tracing::Level;
 
 const REQUESTS: &str = "countersign_http_requests_total";
 const SECONDS: &str = "countersign_http_request_seconds";
@@ -103,6 +104,20 @@ pub(crate) struct Seen<'a> {
     pub(crate) took: Duration,
     pub(crate) request_id: &'a str,
     pub(crate) trace: Option<&'a str>,
+    /// Whether the hub is about to end: who comes then is told so, and nothing is wrong.
+    pub(crate) is_ending: bool,
+}
+
+/// How much a request matters to whoever reads the log.
+fn level(seen: &Seen<'_>) -> Level {
+    let status = seen.status;
+    match *seen.method {
+        _ if status == StatusCode::SERVICE_UNAVAILABLE && seen.is_ending => Level::INFO,
+        _ if status.is_server_error() => Level::ERROR,
+        Method::GET | Method::HEAD => Level::DEBUG,
+        _ if status.as_u16() < 400 && OFTEN.contains(&seen.route) => Level::DEBUG,
+        _ => Level::INFO,
+    }
 }
 
 /// Notes it. Never the path, query, headers or body: they may hold what nobody may log.
@@ -126,10 +141,9 @@ pub(crate) fn note(seen: &Seen<'_>) {
             )
         };
     }
-    match *seen.method {
-        _ if status >= 500 => log_at!(error),
-        Method::GET | Method::HEAD => log_at!(debug),
-        _ if status < 400 && OFTEN.contains(&route) => log_at!(debug),
+    match level(seen) {
+        Level::ERROR => log_at!(error),
+        Level::DEBUG => log_at!(debug),
         _ => log_at!(info),
     }
 }
@@ -175,5 +189,25 @@ fn method_name(method: &Method) -> &'static str {
         Method::DELETE => "DELETE",
         Method::HEAD => "HEAD",
         _ => "OTHER",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_stands_out_and_an_end_is_no_fault() {
+        let of = |method: &Method, status: u16, is_ending: bool| {
+            let status = StatusCode::from_u16(status).unwrap();
+            let (took, request_id, trace) = (Duration::ZERO, "", None);
+            level(&Seen { method, route: OFTEN[0], status, took, request_id, trace, is_ending })
+        };
+        assert_eq!(of(&Method::POST, 503, false), Level::ERROR);
+        assert_eq!(of(&Method::GET, 500, true), Level::ERROR);
+        assert_eq!(of(&Method::POST, 503, true), Level::INFO, "whoever comes as the hub ends");
+        assert_eq!(of(&Method::POST, 423, false), Level::INFO);
+        assert_eq!(of(&Method::POST, 200, false), Level::DEBUG, "agents do it all the time");
+        assert_eq!(of(&Method::GET, 404, false), Level::DEBUG);
     }
 }
