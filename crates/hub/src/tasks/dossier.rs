@@ -186,7 +186,8 @@ async fn whole(
     Ok(dossier)
 }
 
-/// The caller's request, the one that is named or an open one first, and what would come of an answer: asked of the very rules that would take it.
+/// The caller's request, the one that is named or an open one first, and what would come of an answer: asked of the very
+/// rules that would take it.
 async fn mine(
     tx: &mut Tx,
     case: &Case,
