@@ -62,10 +62,10 @@ impl Choices {
         let (yes, no, sign, refuse) = match (kind, is_about_skipping) {
             (ApprovalKind::Review, _) => ("Approve", "Reject", "Approve revision", "Reject revision"),
             (ApprovalKind::Override, false) => {
-                ("Sign the override", "Refuse it", "Override the review of revision", "Refuse the override")
+                ("Sign the override", "Refuse it", "Override revision", "Refuse the override")
             }
             (ApprovalKind::Override, true) => {
-                ("Let it not wait", "Let it wait", "Let it not wait: revision", "Let it wait")
+                ("Let it not wait", "Let it wait", "Unblock revision", "Let it wait")
             }
         };
         Self { yes, no, sign, refuse }
