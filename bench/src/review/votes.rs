@@ -86,6 +86,8 @@ async fn proposed(hub: &Program, team: &Team, count: usize) -> Result<Waiting> {
     while let Some(made) = making.join_next().await {
         all.extend(made??);
     }
+    // All are as risky as each other, so the queue is in the order in which they were handed in, which is that of the ids.
+    all.sort_unstable_by(|one, other| one[0].approval.cmp(&other[0].approval));
     crate::progress(&format!("  {} tasks wait for two votes each", all.len()));
     let vote = |asked: &Asked, reviewer: &Bearer| asked.yes(reviewer);
     let firsts = all.iter().map(|asked| vote(&asked[0], &team.reviewers[0]));

@@ -47,7 +47,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use coordination::bus::Bus;
-use coordination::cache::{ExactCache, Moment};
 use coordination::crowds::Crowds;
 use coordination::hints::Hints;
 use coordination::limits::Limits;
@@ -68,6 +67,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use uuid::Uuid;
 
 pub use caller::{Caller, Origin};
+pub use coordination::cache::{ExactCache, Moment};
 pub use error::{Failed, HubError};
 // The server names these in its one match of errors; it does not depend on the records.
 pub use records::Error as RecordsError;
@@ -252,6 +252,16 @@ impl Hub {
     pub(crate) fn moment(&self, epoch: u64) -> Moment {
         let now = self.clock.now();
         Moment { epoch, now, max_age: (!self.is_alone(now)).then_some(SHARED_CACHE_AGE_MAX) }
+    }
+
+    /// Where what was answered from records and locks stands in time: it is still true in a moment of the same epoch, but for
+    /// what the time on the wall changes. None where another process may change what was answered.
+    #[must_use]
+    pub fn standstill(&self) -> Option<Moment> {
+        let now = self.clock.now();
+        // Both only grow, so their sum is the same only where both are.
+        let epoch = self.records.signals().changes_epoch().wrapping_add(locks::changes(self));
+        self.is_alone(now).then_some(Moment { epoch, now, max_age: None })
     }
 
     /// Whether no other process can be at work on the records.

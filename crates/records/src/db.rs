@@ -49,6 +49,7 @@ pub struct Signals {
     pub identity_changes: watch::Sender<u64>,
     identity: AtomicU64,
     settings: AtomicU64,
+    changes: AtomicU64,
 }
 
 impl Signals {
@@ -59,6 +60,7 @@ impl Signals {
             identity_changes: watch::Sender::new(0),
             identity: AtomicU64::new(0),
             settings: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
         }
     }
 
@@ -72,6 +74,16 @@ impl Signals {
     #[must_use]
     pub fn settings_epoch(&self) -> u64 {
         self.settings.load(Ordering::Acquire)
+    }
+
+    /// Changes whenever this process may have changed anything at all.
+    #[must_use]
+    pub fn changes_epoch(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     pub(crate) fn fire(&self, wakes: Wakes) {
@@ -88,6 +100,15 @@ impl Signals {
         if wakes.audit {
             self.audit.send_modify(|count| *count += 1);
         }
+    }
+}
+
+/// Notes a change when it ends, also where nobody waits for the answer any more: what was sent may be committed.
+struct Changing<'s>(&'s Signals);
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        self.0.note_change();
     }
 }
 
@@ -148,10 +169,13 @@ impl Db {
         loop {
             let result = match &*self.store {
                 Store::Lite { writer, .. } => writer.write(Arc::clone(&input), Arc::clone(&unit)).await,
-                Store::Pg(pg) => pg.write(&*input, &*unit).await.map(|(value, wakes)| {
-                    self.signals.fire(wakes);
-                    value
-                }),
+                Store::Pg(pg) => {
+                    let _changing = Changing(&self.signals);
+                    pg.write(&*input, &*unit).await.map(|(value, wakes)| {
+                        self.signals.fire(wakes);
+                        value
+                    })
+                }
             };
             match result {
                 Err(error) if error.is_lost_race() && retries < RETRIES_MAX => {

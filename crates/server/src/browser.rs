@@ -26,7 +26,7 @@ pub(crate) enum Cookie {
 }
 
 /// How pages look, where the person has decided and not the system.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Theme {
     /// Dark on light.
     Light,

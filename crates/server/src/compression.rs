@@ -1,5 +1,6 @@
 //! Answers made smaller for those who say that they can read them so.
 
+use std::convert::Infallible;
 use std::task::{Context, Poll};
 
 use axum::body::Body;
@@ -12,7 +13,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::predicate::{And, NotForContentType, Predicate, SizeAbove};
 use tower_http::compression::{Compression, CompressionLayer};
 
-use crate::frame::{Answering, Framed};
+use crate::frame::Answering;
 
 /// Answers smaller than this are not worth compressing.
 const COMPRESSED_FROM_BYTES: u64 = 1024;
@@ -26,15 +27,15 @@ fn worth() -> Worth {
     SizeAbove::new(COMPRESSED_FROM_BYTES).and(NotForContentType::SSE)
 }
 
-/// Everything, compressed where it is asked for. Most programs do not ask, and their answers go out as they are.
+/// A service whose answers are compressed where it is asked for. Most programs do not ask, and get them as they are.
 #[derive(Clone)]
-pub(crate) struct Compressed {
-    plain: Framed,
-    compressing: Compression<Framed, Worth>,
+pub(crate) struct Compressed<S> {
+    plain: S,
+    compressing: Compression<S, Worth>,
 }
 
-impl Compressed {
-    pub(crate) fn new(plain: Framed) -> Self {
+impl<S: Clone> Compressed<S> {
+    pub(crate) fn new(plain: S) -> Self {
         use tower::Layer as _;
         let compressing = CompressionLayer::new()
             .gzip(true)
@@ -45,19 +46,23 @@ impl Compressed {
     }
 }
 
-impl Service<Request> for Compressed {
+impl<S> Service<Request> for Compressed<S>
+where
+    S: Service<Request, Response = Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
     type Response = Response<Body>;
-    type Error = std::convert::Infallible;
+    type Error = Infallible;
     type Future = Answering;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.plain.poll_ready(context)
     }
 
     fn call(&mut self, request: Request) -> Answering {
         match request.headers().contains_key(ACCEPT_ENCODING) {
             true => Box::pin(self.compressing.call(request).map_ok(|response| response.map(Body::new))),
-            false => self.plain.call(request),
+            false => Box::pin(self.plain.call(request)),
         }
     }
 }

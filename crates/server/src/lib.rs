@@ -18,6 +18,7 @@ mod feeds;
 mod frame;
 mod guard;
 mod json;
+mod kept;
 pub mod listen;
 mod openapi;
 mod pages;
@@ -93,6 +94,7 @@ pub(crate) struct App(Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) hub: Hub,
     pub(crate) options: Options,
+    pub(crate) kept: kept::Answers,
 }
 
 impl Deref for App {
@@ -109,7 +111,7 @@ pub struct Peer(pub SocketAddr);
 
 /// The whole HTTP interface of a hub.
 pub fn router(hub: Hub, options: Options) -> Router {
-    let app = App(Arc::new(Shared { hub, options }));
+    let app = App(Arc::new(Shared { hub, options, kept: kept::Answers::default() }));
     let (router, api) = routes::mounted(&app);
     let documents = openapi::documents(api, app.options.docs);
     let routes = Router::new()

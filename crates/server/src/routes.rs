@@ -9,6 +9,7 @@ use utoipa_axum::routes;
 
 use crate::guard::Guard;
 pub use crate::guard::Needs;
+use crate::kept::{self, Keep};
 use crate::{App, api, pages};
 
 /// One route and what it asks of its caller.
@@ -307,12 +308,20 @@ pub(crate) fn mounted(app: &App) -> (Router<App>, OpenApi) {
     let (router, api) = table()
         .into_iter()
         .fold(empty, |router, Route { needs, mount }| {
+            let mount = match mount.1.paths.keys().any(|path| kept::is_kept(path)) {
+                true => mount.layer(Keep { app: app.clone() }),
+                false => mount,
+            };
             router.routes(mount.layer(Guard { app: app.clone(), needs }))
         })
         .split_for_parts();
     let router = pages::table().into_iter().fold(router, |router, page| {
         let guard = Guard { app: app.clone(), needs: page.needs };
-        router.route(page.path, page.mount.layer(guard))
+        let mount = match kept::is_kept(page.path) {
+            true => page.mount.layer(Keep { app: app.clone() }),
+            false => page.mount,
+        };
+        router.route(page.path, mount.layer(guard))
     });
     (router, api)
 }

@@ -61,6 +61,8 @@ pub trait Locks: Send + Sync {
     fn break_circles(&self, org: Id<Organization>);
     /// How much there is.
     fn counts(&self) -> Counts;
+    /// Another number whenever anything may be otherwise than it was, except that time has passed.
+    fn changes(&self) -> u64;
     /// Says that these happenings are on record elsewhere.
     fn noted(&self, receipts: &[Receipt]);
     /// Answers everybody who waits as if their time were over, and takes no more questions.

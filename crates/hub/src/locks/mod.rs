@@ -185,6 +185,11 @@ pub fn counts(hub: &Hub) -> Counts {
     hub.coordination.locks.get().map(|engine| engine.locks.counts()).unwrap_or_default()
 }
 
+/// Another number whenever anything about locks may be otherwise than it was.
+pub(crate) fn changes(hub: &Hub) -> u64 {
+    hub.coordination.locks.get().map_or(0, |engine| engine.locks.changes())
+}
+
 /// Ends what somebody holds and waits for who may not act any more. What it misses ends by itself: nobody can renew
 /// it.
 pub(crate) async fn let_go(hub: &Hub, org: Id<Organization>, agent: Id<Account>) {

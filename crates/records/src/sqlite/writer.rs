@@ -205,6 +205,7 @@ impl Loop {
     fn group(&mut self, first: Box<dyn Job>) {
         let began = Instant::now();
         let mut group = Group::default();
+        let changes = self.lite().changes();
         let mut fate = self.control("BEGIN IMMEDIATE");
         let mut next = Some(first);
         while let Some(job) = next {
@@ -224,8 +225,11 @@ impl Loop {
             tracing::error!(units, "a group of {units} units was not committed: {failed:?}");
             self.abandon();
         }
+        // Before the answers: whoever is answered must find no cache that is older than the answer.
+        if self.lite().changes() != changes {
+            self.signals.note_change();
+        }
         if fate.is_ok() {
-            // Before the answers: whoever is answered must find no cache that is older than the answer.
             self.signals.fire(group.wakes);
         }
         for job in group.units {

@@ -111,6 +111,7 @@ struct Inner {
     waiting: AtomicU64,
     expired: AtomicU64,
     deadlocks: AtomicU64,
+    changes: AtomicU64,
 }
 
 impl Local {
@@ -179,6 +180,7 @@ impl Inner {
             waiting: AtomicU64::new(0),
             expired: AtomicU64::new(0),
             deadlocks: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
         }
     }
 
@@ -376,6 +378,10 @@ impl Locks for Local {
         }
     }
 
+    fn changes(&self) -> u64 {
+        self.inner.changes.load(Ordering::Acquire)
+    }
+
     fn noted(&self, receipts: &[Receipt]) {
         for receipt in receipts {
             self.inner.lane(usize::from(receipt.lane) % LANES).noted(receipt.number);
@@ -387,9 +393,4 @@ impl Locks for Local {
         self.inner.stopping.send_replace(true);
         self.inner.journal.close();
     }
-}
-
-/// A lock as its holder sees it.
-fn held(place: &Place, hold: &Hold) -> Held {
-    Held { key: place.key.clone(), hold: hold.clone() }
 }

@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 use domain::locks::{About, Hold, Line, Now, Owner, Refused, Waiter};
 use domain::{Id, Timestamp};
 
+use super::Inner;
 use super::journal::record::Record;
 use super::lane::{Done, Lane, Listener, Place, Reply};
 use super::tickets::End;
+use super::views::held;
 use super::waking::Waking;
-use super::{Inner, held};
 use crate::locks::{Acquired, Grip, Happening, Held, Refusal, Renewal, Wait, Wanted, What};
 
 /// A turn at one key. However it ends, the key is put back.
@@ -21,6 +22,7 @@ pub(super) struct Turn<'e> {
     place: Place,
     pub(super) line: Line,
     had_queue: bool,
+    is_changed: bool,
     now: Now,
     lane: MutexGuard<'e, Lane>,
     /// Behind the lane, so that it goes after it: whoever is woken finds the lane free.
@@ -53,7 +55,7 @@ impl<'e> Turn<'e> {
         let had_queue = line.queue_length() > 0;
         let waking =
             Waking { inner, lane: u8::try_from(number).unwrap_or(0), has_news: false, is_askers: false };
-        let mut turn = Self { inner, place, line, had_queue, now, lane, waking };
+        let mut turn = Self { inner, place, line, had_queue, is_changed: false, now, lane, waking };
         turn.end_what_is_over();
         turn
     }
@@ -163,6 +165,7 @@ impl<'e> Turn<'e> {
     }
 
     fn enqueue(&mut self, waiter: Waiter) -> usize {
+        self.is_changed = true;
         self.inner.waiting.fetch_add(1, Ordering::Relaxed);
         self.tell(What::Queued, &Arc::clone(&waiter.owner), None, waiter.ticket());
         self.line.enqueue(waiter)
@@ -171,6 +174,7 @@ impl<'e> Turn<'e> {
     /// Serves those who have come to the head of the line.
     pub(super) fn serve(&mut self) {
         while let Some(waiter) = self.line.serve_next() {
+            self.is_changed = true;
             self.inner.waiting.fetch_sub(1, Ordering::Relaxed);
             let listener = self.lane.open.remove(&waiter.number).filter(|listener| !listener.is_closed());
             if waiter.ticket().is_none() && listener.is_none() {
@@ -184,6 +188,7 @@ impl<'e> Turn<'e> {
     }
 
     fn grant(&mut self, waiter: Waiter, listener: Option<Listener>, fence: u64) {
+        self.is_changed = true;
         let ticket = waiter.ticket();
         let hold = waiter.granted(Id::new((self.inner.fresh)()), fence, self.now);
         self.lane.write(&Record::Granted(self.place.clone(), &hold));
@@ -209,6 +214,7 @@ impl<'e> Turn<'e> {
 
     /// A waiter has left the line without the lock: whoever listens for it wants an answer.
     fn gone(&mut self, waiter: &Waiter, end: End) -> Option<Listener> {
+        self.is_changed = true;
         self.inner.waiting.fetch_sub(1, Ordering::Relaxed);
         self.inner.agents.leave(&waiter.owner, None);
         if let Some(ticket) = waiter.ticket() {
@@ -244,6 +250,7 @@ impl<'e> Turn<'e> {
     /// Ends a lock. Those who wait are not served yet.
     pub(super) fn end(&mut self, id: Id<Hold>) -> Option<Hold> {
         let hold = self.line.end(id)?;
+        self.is_changed = true;
         self.lane.write(&Record::Ended(self.place.clone(), id));
         self.inner.index.remove(id);
         self.inner.agents.leave(&hold.owner, Some(id));
@@ -301,6 +308,7 @@ impl<'e> Turn<'e> {
         listener: Listener,
     ) -> Result<(), Refusal> {
         let hold = self.line.renew(of.id, of.agent, ttl_seconds, self.now).map_err(refusal)?;
+        self.is_changed = true;
         hold.heartbeats = hold.heartbeats.saturating_add(u32::from(why == Renewal::Heartbeat));
         let hold = hold.clone();
         let (ttl_seconds, heartbeats) = (hold.ttl_seconds, hold.heartbeats);
@@ -349,6 +357,10 @@ impl<'e> Turn<'e> {
 /// Puts the key back. Who waits for whom is right before anybody else can look.
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
+        if self.is_changed {
+            // Before the lane is free: whoever looks at the key from then on sees what has changed.
+            self.inner.changes.fetch_add(1, Ordering::AcqRel);
+        }
         let line = std::mem::take(&mut self.line);
         if self.had_queue || line.queue_length() > 0 {
             let mut waits = self.inner.waits(self.place.org);

@@ -8,11 +8,16 @@ use domain::organizations::Organization;
 use domain::{Id, Timestamp};
 use tokio::sync::oneshot;
 
+use super::Inner;
 use super::lane::{LANES, Lane, Place, Reply};
 use super::tickets::{End, Stage};
 use super::turn::Turn;
-use super::{Inner, held};
 use crate::locks::{Filter, Graph, Held, Refusal, Standing, Ticket, TicketStatus};
+
+/// A lock as its holder sees it.
+pub(super) fn held(place: &Place, hold: &Hold) -> Held {
+    Held { key: place.key.clone(), hold: hold.clone() }
+}
 
 /// Looks at a key; the answer goes out when everything it rests on is durable.
 async fn settled<T>(

@@ -11,6 +11,7 @@ mod batches;
 mod decisions;
 mod frame;
 mod hostile;
+mod kept;
 mod overrides;
 mod preferences;
 mod reading;
