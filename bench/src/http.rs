@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -25,6 +26,14 @@ impl Request {
     /// A GET; `headers` end their lines themselves.
     pub(crate) fn get(path: &str, headers: &str) -> Self {
         Self(format!("GET {path} HTTP/1.1\r\nhost: bench\r\n{headers}\r\n").into_bytes().into())
+    }
+
+    /// A GET that no answer was kept for: answers are kept by what their readers say that they can read, and each of these
+    /// says something that nobody has said.
+    pub(crate) fn get_anew(path: &str, headers: &str) -> Self {
+        static ASKED: AtomicU64 = AtomicU64::new(0);
+        let number = ASKED.fetch_add(1, Ordering::Relaxed);
+        Self::get(path, &format!("{headers}accept-encoding: x-{number}\r\n"))
     }
 
     pub(crate) fn post(path: &str, body: &str) -> Self {

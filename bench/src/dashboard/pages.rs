@@ -20,29 +20,35 @@ pub(super) fn measure(
 ) -> Result<Vec<Row>> {
     progress("  pages");
     let task = bench.runtime.block_on(first_in_queue(hub, key))?;
-    let side = |name: String, path: &str| {
-        let ask = Request::get(path, login);
+    let side = |name: String, path: &str, ask: fn(&str, &str) -> Request| {
+        let path = path.to_owned();
         Side::new(name, move |turn| {
-            let ask = ask.clone();
-            let who = std::iter::repeat_n(move || ask.clone(), CONNECTIONS);
+            let (path, login) = (path.clone(), login.clone());
+            let who = std::iter::repeat_n(move || ask(&path, &login), CONNECTIONS);
             bench.runtime.block_on(load(hub, who, turn))
         })
     };
     let many = grouped(open as f64, 0);
+    let page = format!("/tasks/{task}");
     let sides = [
-        side("`/me` by a login".to_owned(), "/api/v1/me"),
-        side(format!("inbox, {many} waiting"), "/"),
-        side(format!("page of a task, {many} waiting"), &format!("/tasks/{task}")),
+        side("`/me` by a login".to_owned(), "/api/v1/me", Request::get),
+        side(format!("inbox, {many} waiting, asked for again"), "/", Request::get),
+        side(format!("page of a task, {many} waiting, asked for again"), &page, Request::get),
+        side(format!("inbox, {many} waiting, made anew"), "/", Request::get_anew),
+        side(format!("page of a task, {many} waiting, made anew"), &page, Request::get_anew),
     ];
-    let [me, inbox, page] = taken(bench, sides)?;
+    let measured: [Measured; 5] = taken(bench, sides)?;
+    let [me, pages @ ..] = &measured;
+    let names = ["inbox asked for again", "a task's page asked for again", "inbox", "a task's page"];
     let of_me = |side: &Measured| ratio(&side.values(|run| run.p99_micros), &me.values(|run| run.p99_micros));
-    let mut table = vec![
-        Row::new("SQLite, inbox ÷ `/me`: p99", of_me(&inbox), 2).with_bar(Bar::AtMost(OF_ME_MAX)),
-        Row::new("SQLite, page of a task ÷ `/me`: p99", of_me(&page), 2).with_bar(Bar::AtMost(OF_ME_MAX)),
-    ];
-    for side in [me, inbox, page] {
-        table.extend(side.rows());
-    }
+    let mut table: Vec<Row> = names
+        .iter()
+        .zip(pages)
+        .map(|(name, side)| {
+            Row::new(format!("SQLite, {name} ÷ `/me`: p99"), of_me(side), 2).with_bar(Bar::AtMost(OF_ME_MAX))
+        })
+        .collect();
+    table.extend(measured.iter().flat_map(Measured::rows));
     Ok(table)
 }
 

@@ -7,18 +7,28 @@ use anyhow::{Context as _, Result};
 use tokio::task::JoinSet;
 
 use super::cycle::{Asked, Cycle};
-use super::team::{Bearer, Team};
+use super::team::Team;
 use crate::Bench;
 use crate::closed_loop;
 use crate::figures::{Bar, Row, ratio};
 use crate::homes::Home;
 use crate::http::{Connection, Request, load};
 use crate::programs::Program;
-use crate::turns::{Side, taken};
+use crate::turns::{Measured, Side, taken};
 
 const OF_HEARTBEAT_MAX: f64 = 4.0;
 /// More than are answered in all turns together.
 const REQUESTS_PER_SECOND: f64 = 6_000.0;
+
+/// As many as vote at the same moment where many people review.
+const FEW: usize = 8;
+/// Their turns are shorter by this: there are only so many tasks that may wait at once.
+const SHORTER: u32 = 2;
+/// How many tasks the first reviewer is ahead of the second. More than are answered at once.
+const AHEAD: usize = 500;
+
+/// An author may have ten more that wait.
+const TASKS_PER_AUTHOR_MAX: usize = 990;
 
 type Waiting = Arc<Mutex<VecDeque<Request>>>;
 
@@ -37,35 +47,43 @@ impl closed_loop::Worker for Voter {
 pub(super) fn measure(bench: &Bench, home: &Home, team: &Team) -> Result<Vec<Row>> {
     let hub = Program::at(home, bench)?;
     // A turn is a third of a round and begins with half a second that does not count.
-    let seconds = 3.0 * (bench.duration.as_secs_f64() + 1.5);
-    let count = (seconds * REQUESTS_PER_SECOND / 2.0) as usize;
+    let seconds = |share: f64| 3.0 * (bench.duration.as_secs_f64() * share + 1.5);
+    let count = ((seconds(1.0) + seconds(1.0 / f64::from(SHORTER))) * REQUESTS_PER_SECOND / 2.0) as usize;
     let waiting = bench.runtime.block_on(proposed(&hub, team, count))?;
-    let connections = team.authors.len();
-    let beats = Side::new(format!("heartbeat, {connections} connections"), |turn| {
-        let who = team.agents.iter().map(|(key, id)| {
-            let beat = Request::post_as(&format!("/api/v1/agents/{id}/heartbeat"), key, "{}");
-            move || beat.clone()
-        });
-        bench.runtime.block_on(load(hub.target, who.collect::<Vec<_>>(), turn))
-    });
-    let votes = Side::new(format!("approve, {connections} connections"), |turn| {
-        bench.runtime.block_on(async {
-            let mut voters = Vec::new();
-            for _ in 0..connections {
-                let connection = Connection::open(hub.target.address).await?;
-                voters.push(Voter { connection, waiting: Arc::clone(&waiting) });
-            }
-            closed_loop::run(voters, turn, hub.target.pid).await
+    let [few, many] = [FEW, team.authors.len()];
+    let beats = |connections: usize, shorter: u32| {
+        let target = hub.target;
+        Side::new(format!("heartbeat, {connections} connections"), move |turn| {
+            let who = team.agents.iter().take(connections).map(|(key, id)| {
+                let beat = Request::post_as(&format!("/api/v1/agents/{id}/heartbeat"), key, "{}");
+                move || beat.clone()
+            });
+            bench.runtime.block_on(load(target, who.collect::<Vec<_>>(), turn / shorter))
         })
-    });
-    let [beats, votes] = taken(bench, [beats, votes])?;
-    let of_beat = ratio(&votes.values(|run| run.p99_micros), &beats.values(|run| run.p99_micros));
-    let mut table = vec![
-        Row::new("SQLite, approve ÷ heartbeat (one durable row): p99", of_beat, 2)
-            .with_bar(Bar::AtMost(OF_HEARTBEAT_MAX)),
-    ];
-    table.extend(beats.rows());
-    table.extend(votes.rows());
+    };
+    let votes = |connections: usize, shorter: u32| {
+        let (target, waiting) = (hub.target, Arc::clone(&waiting));
+        Side::new(format!("approve, {connections} connections"), move |turn| {
+            bench.runtime.block_on(async {
+                let mut voters = Vec::new();
+                for _ in 0..connections {
+                    let connection = Connection::open(target.address).await?;
+                    voters.push(Voter { connection, waiting: Arc::clone(&waiting) });
+                }
+                closed_loop::run(voters, turn / shorter, target.pid).await
+            })
+        })
+    };
+    let sides = [beats(few, SHORTER), votes(few, SHORTER), beats(many, 1), votes(many, 1)];
+    let measured: [Measured; 4] = taken(bench, sides)?;
+    let [few_beats, few_votes, many_beats, many_votes] = &measured;
+    let of_beat = |connections: usize, votes: &Measured, beats: &Measured| {
+        let ratio = ratio(&votes.values(|run| run.p99_micros), &beats.values(|run| run.p99_micros));
+        let name = format!("SQLite, approve ÷ heartbeat (one durable row), {connections} at once: p99");
+        Row::new(name, ratio, 2).with_bar(Bar::AtMost(OF_HEARTBEAT_MAX))
+    };
+    let mut table = vec![of_beat(few, few_votes, few_beats), of_beat(many, many_votes, many_beats)];
+    table.extend(measured.iter().flat_map(Measured::rows));
     Ok(table)
 }
 
@@ -73,7 +91,7 @@ pub(super) fn measure(bench: &Bench, home: &Home, team: &Team) -> Result<Vec<Row
 async fn proposed(hub: &Program, team: &Team, count: usize) -> Result<Waiting> {
     let mut making = JoinSet::new();
     for mut cycle in Cycle::all(hub.target, team).await? {
-        let share = count.div_ceil(team.authors.len()).min(900);
+        let share = count.div_ceil(team.authors.len()).min(TASKS_PER_AUTHOR_MAX);
         making.spawn(async move {
             let mut made: Vec<[Asked; 2]> = Vec::new();
             for _ in 0..share {
@@ -89,8 +107,12 @@ async fn proposed(hub: &Program, team: &Team, count: usize) -> Result<Waiting> {
     // All are as risky as each other, so the queue is in the order in which they were handed in, which is that of the ids.
     all.sort_unstable_by(|one, other| one[0].approval.cmp(&other[0].approval));
     crate::progress(&format!("  {} tasks wait for two votes each", all.len()));
-    let vote = |asked: &Asked, reviewer: &Bearer| asked.yes(reviewer);
-    let firsts = all.iter().map(|asked| vote(&asked[0], &team.reviewers[0]));
-    let seconds = all.iter().map(|asked| vote(&asked[1], &team.reviewers[1]));
-    Ok(Arc::new(Mutex::new(firsts.chain(seconds).collect())))
+    let [one, other] = &team.reviewers;
+    let mut votes = VecDeque::new();
+    // Both go through their queue at the same time, one of them some tasks ahead: as many votes end a review as do not.
+    for (place, asked) in all.iter().enumerate() {
+        votes.push_back(asked[0].yes(one));
+        votes.extend(place.checked_sub(AHEAD).map(|behind| all[behind][1].yes(other)));
+    }
+    Ok(Arc::new(Mutex::new(votes)))
 }
