@@ -7,7 +7,7 @@ use domain::{Id, Timestamp};
 use serde_json::Value as Json;
 
 use crate::value::Value;
-use crate::{Db, Result, Tx, args, row, statement};
+use crate::{Result, Tx, args, row, statement};
 
 row!(Notification {
     id,
@@ -113,21 +113,37 @@ pub async fn get(
 
 /// What the account was told, newest first.
 pub async fn list(
-    db: &Db,
-    (org, account): (Id<Organization>, Id<Account>),
+    tx: &mut Tx,
+    whose: (Id<Organization>, Id<Account>),
     filter: Filter,
     limit: i64,
 ) -> Result<Vec<Notification>> {
-    let mut search = LIST.with(args![org, account]);
-    match filter.unread {
-        Some(true) => LIST.and(&mut search, "n.read_at IS NULL", args![]),
-        Some(false) => LIST.and(&mut search, "n.read_at IS NOT NULL", args![]),
-        None => {}
+    // What is read and what is not stand in an index each; the first of both are the first of all.
+    let lists = filter.unread.map_or_else(|| vec![true, false], |unread| vec![unread]);
+    let mut found = Vec::new();
+    for unread in lists {
+        found.extend(search(tx, whose, (unread, filter.after), limit).await?);
     }
-    if let Some((created_at, id)) = filter.after {
+    found.sort_by_key(|told: &Notification| std::cmp::Reverse((told.created_at, told.id)));
+    found.truncate(usize::try_from(limit).unwrap_or_default());
+    Ok(found)
+}
+
+async fn search(
+    tx: &mut Tx,
+    (org, account): (Id<Organization>, Id<Account>),
+    (unread, after): (bool, Option<(Timestamp, Id<Notification>)>),
+    limit: i64,
+) -> Result<Vec<Notification>> {
+    let mut search = LIST.with(args![org, account]);
+    match unread {
+        true => LIST.and(&mut search, "n.read_at IS NULL", args![]),
+        false => LIST.and(&mut search, "n.read_at IS NOT NULL", args![]),
+    }
+    if let Some((created_at, id)) = after {
         LIST.and(&mut search, "(n.created_at, n.id) < (?, ?)", args![created_at, id]);
     }
-    db.found(LIST.finish(search, &[Value::from(limit)])).await
+    tx.found(&LIST.finish(search, &[Value::from(limit)])).await
 }
 
 /// How many the account has not read, counted no further than this.

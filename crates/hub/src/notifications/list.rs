@@ -21,8 +21,10 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<Notification>, HubError> {
     caller.require(Capability::EventsRead)?;
-    let found = notifications::list(&hub.records, whose(caller), filter, limit).await?;
-    deliver(hub, caller, found).await
+    let found = hub.records.read((whose(caller), filter), move |tx, &(whose, filter)| {
+        Box::pin(notifications::list(tx, whose, filter, limit))
+    });
+    deliver(hub, caller, found.await?).await
 }
 
 /// One that the caller was told.

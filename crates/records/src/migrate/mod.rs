@@ -117,6 +117,18 @@ const MIGRATIONS: &[Migration] = &[
         name: "lean_indexes",
         text: include_str!("../../migrations/0017_lean_indexes.sql"),
     },
+    Migration {
+        number: 18,
+        release: 1,
+        name: "plain_checks",
+        text: include_str!("../../migrations/0018_plain_checks.sql"),
+    },
+    Migration {
+        number: 19,
+        release: 1,
+        name: "told_once",
+        text: include_str!("../../migrations/0019_told_once.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -6,7 +6,7 @@ use testkit::{TestHub, on_each_engine};
 use crate::backdoor::Backdoor;
 use crate::delegations::{Person, asks, proposes, somebody};
 use crate::escalations::{HOUR, hourly, later, told};
-use crate::support::{all_items, expect, get, id, pointers, refused};
+use crate::support::{all_items, expect, get, id, items_by, pointers, refused};
 
 /// What somebody was told about a task, the oldest first.
 async fn kinds(hub: &TestHub, person: &Person, task: &Value) -> Vec<String> {
@@ -238,6 +238,33 @@ async fn what_one_was_told_is_received_once_and_read_once() {
         hub.clock.advance(HOUR * 24 * 31);
         hub::events::forget::forget_old(&hub.hub).await.unwrap();
         assert_eq!(backdoor.count("notifications").await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_read_and_what_is_not_are_one_list() {
+    on_each_engine(async |hub| {
+        let ann = somebody(&hub, "ann", &["author"]).await;
+        let bob = somebody(&hub, "bob", &["reviewer"]).await;
+        asks(&hub, &[&bob], json!({})).await;
+        let mut tasks = Vec::new();
+        for title in ["a", "b", "c", "d", "e", "f", "g"] {
+            tasks.insert(0, proposes(&hub, &ann, title, "low").await["id"].clone());
+            // Some at the same moment.
+            hub.clock.advance(HOUR * u32::from("aceg".contains(title)));
+        }
+        let told = all_items(&hub, &bob.key, "/api/v1/notifications").await;
+        let ids = |items: &[Value]| items.iter().map(id).collect::<Vec<_>>();
+        assert!(told.iter().map(|item| &item["task_id"]).eq(&tasks), "newest first: {told:?}");
+        for item in told.iter().skip(1).step_by(2) {
+            let path = format!("/api/v1/notifications/{}/read", id(item));
+            expect(bob.ask(&hub, "POST", &path), 200).await;
+        }
+        for limit in [1, 2, 3, 200] {
+            let paged = items_by(&hub, &bob.key, "/api/v1/notifications", limit).await;
+            assert_eq!(ids(&paged), ids(&told), "in pages of {limit}");
+        }
     })
     .await;
 }

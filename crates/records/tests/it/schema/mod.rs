@@ -5,6 +5,7 @@
 
 mod behaviour;
 mod catalogue;
+mod checks;
 mod expected;
 
 use catalogue::{Catalogue, Table};
