@@ -92,7 +92,7 @@ async fn around(app: &App, routes: Router, mut request: Request) -> Response<Bod
         match pages::owns(uri.path()) || pages::is_astray(&problem, asked, accepts.as_ref()) {
             true => {
                 let id = id.to_str().unwrap_or_default();
-                pages::render(&mut response, problem, (&app.options, theme), asked, id);
+                pages::failed::render(&mut response, problem, (&app.options, theme), asked, id);
             }
             false => render(&mut response, problem, uri.path(), &id),
         }

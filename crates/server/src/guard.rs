@@ -18,6 +18,7 @@ use wire::Code;
 use crate::address::{self, Client};
 use crate::browser::Cookie;
 use crate::frame::{Answering, Route};
+use crate::pages::failed::Onlooker;
 use crate::problem::Problem;
 use crate::{App, Peer};
 
@@ -103,7 +104,11 @@ where
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match admit(&guard.app, guard.needs, &mut request).await {
         Ok(limit) => {
+            let onlooker = Onlooker::of(&guard.app, &request);
             let mut response = inner.call(request).await?;
+            if let Some(onlooker) = onlooker {
+                onlooker.frames(&guard.app, &mut response).await;
+            }
             if let Some(limit) = limit {
                 note_limit(&guard.app, limit, response.headers_mut());
             }
@@ -176,6 +181,15 @@ async fn admit(app: &App, needs: Needs, request: &mut Request) -> Result<Option<
             Ok(None)
         }
     }
+}
+
+/// Whether a browser that shows a login shows a valid one; then the request says whose it is.
+pub(crate) async fn recognises(app: &App, request: &mut Request) -> bool {
+    if Cookie::Login.read(&app.options, request.headers()).is_none() {
+        return false;
+    }
+    let client = client(app, request);
+    caller(app, client, request).await.is_ok()
 }
 
 fn client(app: &App, request: &Request) -> Client {

@@ -47,7 +47,7 @@ async fn answer(json: String) -> impl IntoResponse {
 async fn own_policy(mut response: Response) -> Response {
     // Swagger UI's own refusals have no form.
     if response.status() == StatusCode::NOT_FOUND {
-        return api::fallback::not_found().await.into_response();
+        return api::fallback::no_such_path().into_response();
     }
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, DOCS_POLICY);
     response

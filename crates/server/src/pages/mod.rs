@@ -12,6 +12,7 @@ pub(crate) mod decisions;
 mod delegations;
 pub(crate) mod device;
 mod drawing;
+pub(crate) mod failed;
 mod form;
 pub(crate) mod gate;
 pub(crate) mod inbox;
@@ -39,7 +40,7 @@ mod wrong;
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, Method, Response, StatusCode, Uri};
 use axum::response::{Html, IntoResponse};
 use axum::routing::{MethodRouter, get, post};
@@ -47,13 +48,10 @@ use domain::Timestamp;
 use domain::secrets::Secret;
 use wire::Code;
 
-use crate::api::fallback::NO_SUCH_PATH;
-use crate::browser::{Cookie, Theme};
+use crate::browser::Cookie;
 use crate::guard::Needs;
 use crate::problem::{Problem, internal};
 use crate::{App, Options};
-use gate::Gate;
-use show::filters;
 
 /// A page and what it asks of whoever opens it.
 pub(crate) struct Page {
@@ -125,9 +123,11 @@ const SECTIONS: [&str; 13] = [
 
 /// Whether people look at this path in a browser, so that its problems are pages too.
 pub(crate) fn owns(path: &str) -> bool {
-    let below =
-        |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    path == "/" || SECTIONS.into_iter().any(below)
+    path == "/" || SECTIONS.into_iter().any(|root| is_below(root, path))
+}
+
+fn is_below(root: &str, path: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether somebody has followed a wrong link in a browser: they are told so on a page, programs in JSON.
@@ -136,10 +136,14 @@ pub(crate) fn is_astray(
     (method, uri): (&Method, &Uri),
     accepts: Option<&HeaderValue>,
 ) -> bool {
+    problem.code == Code::NotFound && is_link(method, uri.path(), accepts)
+}
+
+/// Whether this may be a link that somebody follows in a browser.
+fn is_link(method: &Method, path: &str, accepts: Option<&HeaderValue>) -> bool {
     let is_browser =
         accepts.and_then(|types| types.to_str().ok()).is_some_and(|types| types.contains("text/html"));
-    let is_program = uri.path() == "/api" || uri.path().starts_with("/api/");
-    problem.code == Code::NotFound && method == Method::GET && is_browser && !is_program
+    method == Method::GET && is_browser && !is_below("/api", path)
 }
 
 /// A rendered template.
@@ -176,57 +180,6 @@ fn minute(at: Timestamp) -> String {
     let text = at.to_string();
     let date_and_time = text.get(..16).map(|text| text.replace('T', " "));
     date_and_time.map_or(text, |text| format!("{text} UTC"))
-}
-
-#[derive(Template)]
-#[template(path = "error.html")]
-struct ErrorPage<'a> {
-    gate: &'a Gate,
-    title: &'a str,
-    detail: &'a str,
-    errors: Vec<String>,
-    code: &'a str,
-    request_id: &'a str,
-}
-
-/// Makes a problem a page. Whoever is not logged in is led to where they can.
-pub(crate) fn render(
-    response: &mut Response<Body>,
-    problem: Problem,
-    (options, theme): (&Options, Option<Theme>),
-    (method, uri): (&Method, &Uri),
-    request_id: &str,
-) {
-    response.headers_mut().remove(CONTENT_LENGTH);
-    if problem.code == Code::Unauthenticated {
-        // What a form would have changed is not changed later, behind the person's back.
-        let wanted = uri.path_and_query().filter(|_| method == Method::GET && uri.path() != "/");
-        let to = wanted.map_or("/login".to_owned(), |wanted| next::after_login(wanted.as_str()));
-        let to = HeaderValue::try_from(to).unwrap_or(HeaderValue::from_static("/login"));
-        *response.status_mut() = StatusCode::SEE_OTHER;
-        *response.body_mut() = Body::empty();
-        response.headers_mut().insert(LOCATION, to);
-        return;
-    }
-    let errors =
-        problem.body.errors.iter().map(|error| {
-            format!("{} {}", error.pointer.trim_start_matches('/').replace('_', " "), error.detail)
-        });
-    let detail = match problem.body.detail == NO_SUCH_PATH {
-        true => "No page has this address. The link may be old, or cut off.".to_owned(),
-        false => capitalised(&problem.body.detail),
-    };
-    let template = ErrorPage {
-        gate: &Gate::new(options, theme),
-        title: &problem.body.title,
-        detail: &detail,
-        errors: errors.collect(),
-        code: &problem.body.code,
-        request_id,
-    };
-    *response.body_mut() = Body::from(template.render().unwrap_or_default());
-    response.headers_mut().extend(problem.headers);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Uri};
 use domain::Timestamp;
 use domain::organizations::Organization;
 use domain::permissions::Capability;
-use hub::Caller;
 use hub::desk::{Desk, desk};
 use hub::identity::login_sessions;
+use hub::{Caller, HubError};
 
 use super::show::{Face, Markup, absolute, clock, counted, grouped};
 use crate::App;
@@ -29,7 +30,7 @@ pub(crate) struct Shell {
     theme: Option<Theme>,
     /// The first part of the path.
     section: String,
-    /// The whole path, to come back to.
+    /// The whole path, to come back to; for what only a form may be sent to, the page of its section.
     here: String,
 }
 
@@ -43,27 +44,48 @@ pub(crate) struct Toast {
     pub(crate) link: Option<String>,
 }
 
+/// What the frame of a page takes from the request that asks for it.
+pub(super) struct Request {
+    id: String,
+    theme: Option<Theme>,
+    section: String,
+    here: String,
+}
+
+impl Request {
+    pub(super) fn of(app: &App, method: &Method, uri: &Uri, headers: &HeaderMap) -> Self {
+        let path = uri.path();
+        // Answering many at once is a page of the inbox.
+        let section = path.split('/').nth(1).filter(|section| *section != "approvals");
+        let section = section.unwrap_or_default().to_owned();
+        let here = match *method == Method::GET {
+            true => uri.path_and_query().map_or(path, |whole| whole.as_str()).to_owned(),
+            false => format!("/{section}"),
+        };
+        let id = headers.get("x-request-id").and_then(|id| id.to_str().ok());
+        let id = id.unwrap_or_default().to_owned();
+        Self { id, theme: Theme::chosen(&app.options, headers), section, here }
+    }
+}
+
 impl FromRequestParts<App> for Shell {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         let crate::extract::Who(caller) = crate::extract::Who::from_request_parts(parts, app).await?;
-        let now = app.hub.clock.now();
-        let desk = desk(&app.hub, &caller).await?;
-        let places = login_sessions::places(&app.hub, &caller).await?;
-        let path = parts.uri.path();
-        let here = parts.uri.path_and_query().map_or(path, |whole| whole.as_str()).to_owned();
-        // Answering many at once is a page of the inbox.
-        let section = path.split('/').nth(1).filter(|section| *section != "approvals");
-        let section = section.unwrap_or_default().to_owned();
-        let theme = Theme::chosen(&app.options, &parts.headers);
-        let request_id = parts.headers.get("x-request-id").and_then(|id| id.to_str().ok());
-        let request_id = request_id.unwrap_or_default().to_owned();
-        Ok(Self { caller, now, request_id, toasts: Vec::new(), places, desk, theme, section, here })
+        Ok(Self::of(app, caller, Request::of(app, &parts.method, &parts.uri, &parts.headers)).await?)
     }
 }
 
 impl Shell {
+    pub(super) async fn of(app: &App, caller: Caller, request: Request) -> Result<Self, HubError> {
+        let now = app.hub.clock.now();
+        let desk = desk(&app.hub, &caller).await?;
+        let places = login_sessions::places(&app.hub, &caller).await?;
+        let Request { id: request_id, theme, section, here } = request;
+        Ok(Self { caller, now, request_id, toasts: Vec::new(), places, desk, theme, section, here })
+    }
+
     /// The event up to which the page is true.
     pub(crate) fn seq(&self) -> i64 {
         self.desk.seq

@@ -72,6 +72,10 @@ async fn words_have_the_width_of_what_they_stand_in() {
     let browser = office.browser(Look::default()).await;
     browser.expects("404");
     browser.go("/tasks/nope").await;
+    let line = "const said = document.querySelector('.problem p');
+        return said.getBoundingClientRect().height < 2 * parseFloat(getComputedStyle(said).fontSize);";
+    assert_eq!(browser.run(line, &[]).await, true, "one word a line");
+    browser.go("/login/nope").await;
     let wide =
         "const words = document.createRange(); words.selectNodeContents(document.querySelector('.note'));
         return words.getBoundingClientRect().width > document.querySelector('.note').clientWidth / 2;";

@@ -56,21 +56,76 @@ async fn pages_without_a_frame_have_the_theme_too() {
     on_each_engine(async |hub| {
         let desk = desk(&hub).await;
         let bob = format!("cs={}", desk.bob.token);
-        for (path, status) in [
-            ("/login", 200),
-            ("/login/once", 404),
-            ("/login/device", 200),
-            ("/tasks/nope", 404),
-            ("/nowhere", 404),
-            ("/tasks/nowhere/at/all", 404),
+        for (path, status, who) in [
+            ("/login", 200, bob.as_str()),
+            ("/login/once", 404, &bob),
+            ("/login/nowhere", 404, &bob),
+            ("/login/device", 200, &bob),
+            ("/nowhere", 404, "cs=css_nope"),
+            ("/tasks/nowhere/at/all", 404, "cs="),
         ] {
             for (theme, word) in [("; theme=dark", " data-theme=\"dark\""), ("; theme=x\"y", ""), ("", "")] {
                 let request = hub.request("GET", path).header("accept", "text/html");
-                let page = expect(request.header("cookie", format!("{bob}{theme}")), status).await.text();
+                let page = expect(request.header("cookie", format!("{who}{theme}")), status).await.text();
                 assert!(page.contains(&format!("<html lang=\"en\"{word}>")), "{path}{theme}: {page}");
-                assert!(page.contains("class=\"gate\""), "{path}: {page}");
+                assert!(page.contains("class=\"gate\"") && !page.contains("id=\"nav\""), "{path}: {page}");
                 assert!(!page.contains("openapi.json"), "that is for programs: {page}");
             }
+        }
+    })
+    .await;
+}
+
+/// Whoever is logged in keeps the way on, whatever went wrong.
+#[tokio::test]
+async fn what_went_wrong_is_said_within_the_frame() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        desk.submitted(small("One")).await;
+        for (method, path, status, section) in [
+            ("GET", "/tasks?state=NOPE", 422, "/tasks"),
+            ("GET", "/tasks?nope=1", 422, "/tasks"),
+            ("GET", "/agents?label=%FF", 422, "/agents"),
+            ("GET", "/tasks/nope", 404, "/tasks"),
+            ("GET", "/tasks/nowhere/at/all", 404, "/tasks"),
+            ("GET", "/policies/simulate", 405, "/policies"),
+            ("GET", "/nowhere", 404, ""),
+            ("POST", "/account/switch", 415, ""),
+        ] {
+            let request = hub.request(method, path).header("accept", "text/html");
+            let answer = expect(desk.bob.on(request), status).await;
+            let page = answer.text();
+            for part in ["data-theme=\"dark\"", "id=\"nav\"", "id=\"me-menu\"", "id=\"count-inbox\">1<"] {
+                assert!(page.contains(part), "{method} {path}: no {part} in {page}");
+            }
+            let request_id = answer.header("x-request-id").unwrap();
+            assert!(page.contains(&format!("request <code>{request_id}</code>")), "{path}: {page}");
+            let extra = if section == "/policies" { " class=\"extra\"" } else { "" };
+            let is_marked = page.contains(&format!("href=\"{section}\"{extra} aria-current=\"page\""));
+            assert_eq!(is_marked, !section.is_empty(), "{path}: {page}");
+            assert!(!page.contains("class=\"gate\"") && !page.contains("openapi.json"), "{path}: {page}");
+        }
+        let page = expect(desk.bob.on(hub.request("GET", "/tasks?state=NOPE")), 422).await.text();
+        assert!(page.contains("<a class=\"btn btn-sm\" href=\"/tasks\">"), "{page}");
+        let page = expect(desk.bob.on(hub.request("GET", "/policies/simulate")), 405).await.text();
+        assert!(page.contains("href=\"/policies\">To the page with the form"), "{page}");
+        // Where only a form may be sent to, nothing leads back.
+        let page = expect(desk.bob.on(hub.request("POST", "/account/switch")), 415).await.text();
+        assert!(page.contains("name=\"next\" value=\"/account\""), "{page}");
+    })
+    .await;
+}
+
+/// A key is no login, and programs are answered as programs.
+#[tokio::test]
+async fn who_is_not_logged_in_gets_the_plain_page() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let page = expect(hub.admin("GET", "/nowhere").header("accept", "text/html"), 404).await.text();
+        assert!(page.contains("class=\"gate\""), "{page}");
+        for path in ["/nowhere", "/api/v1/nowhere", "/api/v1/tasks?state=NOPE"] {
+            let answer = send(desk.bob.on(hub.request("GET", path))).await;
+            assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}");
         }
     })
     .await;
