@@ -35,8 +35,9 @@ pub struct Signing {
 }
 
 impl Case {
-    /// The admins who can give the second signature: all but whoever asks, and nobody who had a hand in the task. Those
-    /// who were asked before are not asked again: to skip the review, or what the approved task waits for.
+    /// The admins who can give the second signature: all but whoever stands behind asking, and nobody who had a hand in
+    /// the task. Those who were asked before are not asked again: to skip the review, or what the approved task waits
+    /// for. Whoever was given their password or key by one of these is asked too: they can make one of their own.
     ///
     /// # Errors
     /// Whoever asks had a hand in it.
@@ -54,7 +55,9 @@ impl Case {
         };
         let may = |admin: &&Candidate| {
             let id = admin.account_id;
-            may_sign(admin) && id != asker && !self.provenance.includes(id) && is_new(id)
+            // What the minter of the asker's credential signed would be refused whatever they sign with.
+            let asks = id == asker || behind.iter().any(|one| one == id);
+            may_sign(admin) && !asks && !self.provenance.includes(id) && is_new(id)
         };
         Ok(admins.iter().filter(may).map(|admin| admin.account_id).collect())
     }

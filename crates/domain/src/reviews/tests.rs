@@ -5,9 +5,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::accounts::{AccessLevel, AccountStatus};
 use crate::approvals::{Answer, ApprovalKind, ApprovalStatus};
 use crate::grants::Basis;
-use crate::policies::RejectOn;
+use crate::organizations::MembershipLevel;
+use crate::policies::{Candidate, RejectOn};
 use crate::sample::{alone, answered, ballot, case, id, policy};
 use crate::tasks::{Actor, Behind, MoveRefusal, TaskState, TaskStatus};
 
@@ -109,6 +111,26 @@ fn nobody_asked_is_never_yes() {
     let tallies = tally(&zero.review.policies, &zero.seats, &zero.provenance);
     assert_eq!(tallies[0].required, 1, "whatever a policy says");
     assert_eq!(verdict(&zero.review.policies, &tallies), Verdict::Open);
+}
+
+/// Whatever the minter of the asker's key came with, they would be on both sides.
+#[test]
+fn who_stands_behind_asking_is_not_asked_to_sign() {
+    let one = case(vec![policy(1, 1, RejectOn::Any)], &[]);
+    let admin = |number: u128| Candidate {
+        account_id: id(number),
+        status: AccountStatus::Active,
+        access_level: AccessLevel::User,
+        level: Some(MembershipLevel::Admin),
+        roles: Vec::new(),
+        is_agent: false,
+        owners: Vec::new(),
+    };
+    let admins = [admin(1), admin(5), admin(6), admin(7)];
+    let asked =
+        |minter: u128| one.signers((id(5), &Behind::act(id(5), &[], id(minter))), &admins, false).unwrap();
+    assert_eq!(asked(5), [id(6), id(7)].into_iter().collect(), "1 wrote it, 5 asks");
+    assert_eq!(asked(6), [id(7)].into_iter().collect());
 }
 
 #[test]

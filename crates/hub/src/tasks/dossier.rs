@@ -87,6 +87,19 @@ pub struct Mine {
     pub may: Result<Prospect, VoteRefusal>,
     /// Who could decide in the caller's place.
     pub others: Vec<Id<Account>>,
+    /// Who made the password or key that the caller came with, where the answer is refused for that alone: it would be
+    /// taken from the same person with one of their own.
+    pub not_with: Option<Id<Account>>,
+}
+
+/// Whoever reads, as the one who would answer.
+struct Voter<'c> {
+    id: Id<Account>,
+    behind: &'c Behind,
+    /// Whoever else made what a person came with.
+    minter: Option<Id<Account>>,
+    /// The request that is asked about.
+    request: Option<Id<Approval>>,
 }
 
 /// What an approval by the caller would lead to, if it came now.
@@ -162,7 +175,11 @@ async fn whole(
     let revision = task_revisions::get(tx, org, id, task.revision).await?;
     let is_own = revision.is_some_and(|revision| revision.provenance.meets(&behind));
     let mine = match &case {
-        Some(case) => mine(tx, case, (me, &behind, request), now).await?,
+        Some(case) => {
+            let minter = Some(caller.credential.means.minted_by());
+            let minter = minter.filter(|minter| *minter != me && caller.credential.agent.is_none());
+            mine(tx, case, &Voter { id: me, behind: &behind, minter, request }, now).await?
+        }
         None => None,
     };
     let waiting = task_dependencies::dependents(tx, org, id).await?;
@@ -188,15 +205,10 @@ async fn whole(
 
 /// The caller's request, the one that is named or an open one first, and what would come of an answer: asked of the very
 /// rules that would take it.
-async fn mine(
-    tx: &mut Tx,
-    case: &Case,
-    (me, behind, request): (Id<Account>, &Behind, Option<Id<Approval>>),
-    now: Timestamp,
-) -> Result<Option<Mine>, HubError> {
-    let own = case.seats.iter().filter(|seat| seat.approval.reviewer_id == me);
+async fn mine(tx: &mut Tx, case: &Case, voter: &Voter<'_>, now: Timestamp) -> Result<Option<Mine>, HubError> {
+    let own = case.seats.iter().filter(|seat| seat.approval.reviewer_id == voter.id);
     let own = own.min_by_key(|Seat { approval, .. }| {
-        (request != Some(approval.id), approval.status != ApprovalStatus::Pending, approval.id)
+        (voter.request != Some(approval.id), approval.status != ApprovalStatus::Pending, approval.id)
     });
     let Some(seat) = own else { return Ok(None) };
     let approval = seat.approval.clone();
@@ -206,8 +218,8 @@ async fn mine(
         reason: None,
         content_hash: case.review.content_hash,
         review_hash: Some(case.review.review_hash),
-        voter: me,
-        behind: behind.clone(),
+        voter: voter.id,
+        behind: voter.behind.clone(),
     };
     let may = case.vote(&ballot, now).map(|counted| {
         let mut after = case.clone();
@@ -215,17 +227,29 @@ async fn mine(
         let missing = summary(&after.review, &after.seats, &after.provenance).missing;
         Prospect { resolution: counted.resolution, missing }
     });
-    let mut others = Vec::new();
-    if may.is_ok() {
-        let quorums = case.review.policies.iter().map(|policy| &policy.quorum);
-        for other in candidates(tx, case.task.org_id, quorums).await? {
-            let takes = case.pass_on(approval.id, (me, behind), Some(&other), now);
-            if other.account_id != me && takes.is_ok() {
-                others.push(other.account_id);
-            }
-        }
-    }
-    Ok(Some(Mine { approval, may, others }))
+    let by_own = || Ballot { behind: Behind::act(voter.id, &[], voter.id), ..ballot.clone() };
+    let not_with = voter.minter.filter(|_| may.is_err() && case.vote(&by_own(), now).is_ok());
+    let others = match may {
+        Ok(_) => stand_ins(tx, case, (&approval, voter), now).await?,
+        Err(_) => Vec::new(),
+    };
+    Ok(Some(Mine { approval, may, others, not_with }))
+}
+
+/// Whom the request could be passed on to.
+async fn stand_ins(
+    tx: &mut Tx,
+    case: &Case,
+    (approval, voter): (&Approval, &Voter<'_>),
+    now: Timestamp,
+) -> Result<Vec<Id<Account>>, HubError> {
+    let quorums = case.review.policies.iter().map(|policy| &policy.quorum);
+    let mut others = candidates(tx, case.task.org_id, quorums).await?;
+    others.retain(|other| {
+        let takes = case.pass_on(approval.id, (voter.id, voter.behind), Some(other), now);
+        other.account_id != voter.id && takes.is_ok()
+    });
+    Ok(others.into_iter().map(|other| other.account_id).collect())
 }
 
 /// What the caller read in an earlier round, if the task is another now.
@@ -292,7 +316,7 @@ async fn names(tx: &mut Tx, dossier: &Dossier) -> Result<BTreeMap<Id<Account>, N
         wanted.extend(approval.delegation_chain.iter().copied());
         wanted.extend(approval.response.as_ref().map(|response| response.by));
     }
-    wanted.extend(dossier.mine.iter().flat_map(|mine| mine.others.iter().copied()));
+    wanted.extend(dossier.mine.iter().flat_map(|mine| mine.others.iter().copied().chain(mine.not_with)));
     wanted.extend(dossier.comments.iter().map(|comment| comment.author_id));
     wanted.extend(dossier.executions.iter().map(|execution| execution.agent_id));
     wanted.extend(dossier.started_by);

@@ -140,8 +140,8 @@ async fn call_signers(
     let signers = case.signers((act.actor(), &asked_by), &admins, is_about_skipping).map_err(vote_refused)?;
     let is_another = |seat: &Seat| seat.approval.reviewer_id != act.actor();
     if signers.is_empty() && !case.signatures(is_about_skipping).any(is_another) {
-        let nobody =
-            "there is no other admin who had no hand in this task, so nobody could sign the override";
+        let nobody = "there is no other admin who had no hand in this task and did not make what you came \
+                      with, so nobody could sign the override";
         return Err(HubError::Conflict(nobody.into()));
     }
     for signer in &signers {

@@ -1,10 +1,11 @@
 //! What the reader may do: the forms, or why there are none.
 
-use domain::Timestamp;
+use domain::accounts::Account;
 use domain::approvals::{Answer, ApprovalKind, ApprovalStatus};
 use domain::reviews::VoteRefusal;
 use domain::risk::RiskLevel;
 use domain::tasks::{Mode, RollbackStrategy, Task, TaskConfig, TaskState};
+use domain::{Id, Timestamp};
 use hub::tasks::{AskedFor, Dossier, Mine, Prospect};
 
 use super::{People, title};
@@ -16,6 +17,8 @@ pub(in crate::pages) enum Decide {
     Open(Box<Form>),
     /// Nothing, and why.
     Not(Markup),
+    /// Nothing with this login; and why, and with which.
+    NotWith(Markup),
 }
 
 /// What the forms hold.
@@ -85,7 +88,12 @@ impl Decide {
         };
         let prospect = match &mine.may {
             Ok(prospect) => prospect,
-            Err(refusal) => return Self::Not(refused(refusal, mine, dossier, now)),
+            Err(refusal) => {
+                return match mine.not_with {
+                    Some(minter) => Self::NotWith(not_with(minter, mine, dossier, people)),
+                    None => Self::Not(refused(refusal, mine, dossier, now)),
+                };
+            }
         };
         let must_type = must_type(task, config);
         Self::Open(Box::new(Form {
@@ -212,6 +220,25 @@ fn refused(refusal: &VoteRefusal, mine: &Mine, dossier: &Dossier, now: Timestamp
             line(&format!("{text}."))
         }
     }
+}
+
+/// Whoever chose somebody's password or key can act with it, so what is signed with it is theirs too.
+fn not_with(minter: Id<Account>, mine: &Mine, dossier: &Dossier, people: &People<'_>) -> Markup {
+    let name = people.within(minter);
+    let hand = match mine.approval.kind {
+        ApprovalKind::Review => "had a hand in this task",
+        ApprovalKind::Override if dossier.asked.as_ref().is_some_and(|asked| asked.by == minter) => {
+            "asked for this override"
+        }
+        ApprovalKind::Override => "is behind the login of whoever asked for this override",
+    };
+    let mut words = Markup::default();
+    words.raw(format_args!(
+        "{name} made the password or key behind this login, so what you sign with it counts as signed by {name} too. \
+         {name} {hand}, and it takes two people. "
+    ));
+    words.text("Set a password of your own and sign in again with it; then you can sign here.");
+    words
 }
 
 fn before(mine: &Mine, now: Timestamp) -> Option<Markup> {

@@ -192,6 +192,18 @@ fn where_there_is_nothing_to_sign() {
     keeps("sign", &Sign { shell: Frame, read, menu: menu() });
 }
 
+/// What another login could sign is not offered to this one, and that is said before anybody tries.
+#[test]
+fn where_this_login_cannot_sign() {
+    let read = || Reading { decide: Decide::NotWith(line("<Ada> made it.")), ..reading() };
+    let sign = Sign { shell: Frame, read: read(), menu: menu() }.render().unwrap();
+    let pane = Pane { read: read(), back: "/" }.render().unwrap();
+    for part in [sign, pane] {
+        assert!(part.contains("Not with this login") && part.contains("&#60;Ada&#62; made it."), "{part}");
+        assert!(part.contains("href=\"/account#password\"") && !part.contains("<form"), "{part}");
+    }
+}
+
 #[test]
 fn who_signed_and_what_is_known() {
     keeps("quorums", &Quorums { read: reading(), menu: menu() });

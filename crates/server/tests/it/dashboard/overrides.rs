@@ -7,7 +7,7 @@ use super::acts::{fields, office};
 use super::{form, leads, member, small, with};
 use crate::reviews::overrides::asks_nobody;
 use crate::reviews::{answer as answered, asked};
-use crate::support::{expect, id, send};
+use crate::support::{Login, PASSWORD, all_items, cookie, expect, get, id, log_in, send};
 
 #[tokio::test]
 async fn an_override_asks_a_second_admin_and_says_so() {
@@ -68,6 +68,68 @@ async fn an_override_asks_a_second_admin_and_says_so() {
             "{}",
             answer.text()
         );
+    })
+    .await;
+}
+
+/// An admin whose password another admin chose signs nothing of that admin's with it. The page says so before they try,
+/// and what to do; whoever could never sign is not asked.
+#[tokio::test]
+async fn who_came_with_anothers_password_is_told_to_make_one_of_their_own() {
+    on_each_engine(async |hub| {
+        asks_nobody(&hub).await;
+        let office = office(&hub).await;
+        let ada = office.who("ada").clone();
+        let body = json!({"email": "eve@default.example", "display_name": "eve", "password": PASSWORD,
+                          "roles": ["admin"]});
+        expect(ada.on(hub.request("POST", "/api/v1/accounts")).json(&body), 201).await;
+        let eve = log_in(&hub, "eve@default.example").await;
+        let task = office.reviewed("Two people").await;
+        leads(&office.post(&ada, &task, "override", fields("override")).await);
+        let path = format!("/tasks/{}", id(&task));
+        for page in [path.clone(), format!("/?task={}", id(&task))] {
+            let page = office.page(&eve, &page).await;
+            for words in [
+                "id=\"not-with\"",
+                "Not with this login",
+                "asked for this override",
+                "href=\"/account#password\"",
+            ] {
+                assert!(page.contains(words), "{words}: {page}");
+            }
+            assert!(form(&page, "approve").is_none(), "what would be refused is not offered: {page}");
+        }
+        assert!(office.page(&eve, "/account").await.contains("id=\"password\""));
+        let own = "a password of her own";
+        let set = [("username", ""), ("current_password", PASSWORD), ("new_password", own)];
+        leads(&send(eve.on(hub.request("POST", "/account/password")).form(&set)).await);
+        assert!(office.page(&eve, &path).await.contains("id=\"not-with\""), "this login is what it was");
+        let login = json!({"email": "eve@default.example", "password": own});
+        let login = expect(hub.request("POST", "/api/v1/auth/login").json(&login), 200).await;
+        let eve = Login { token: cookie(&login).unwrap(), ..eve };
+        let (action, hidden) = form(&office.page(&eve, &path).await, "approve").unwrap();
+        leads(&send(eve.on(hub.request("POST", &action)).form(&with(hidden, "reason", "so be it"))).await);
+        assert_eq!(office.task(&task).await["review"]["resolution"], "override");
+    })
+    .await;
+}
+
+/// Nothing that the one who made the asker's password could sign with would be taken, so they are not asked.
+#[tokio::test]
+async fn who_made_the_askers_password_is_not_asked() {
+    on_each_engine(async |hub| {
+        asks_nobody(&hub).await;
+        let office = office(&hub).await;
+        let (ada, eve) = (office.who("ada").clone(), member(&hub, "eve", &["admin"]).await);
+        let task = office.reviewed("Three admins").await;
+        leads(&office.post(&eve, &task, "override", fields("override")).await);
+        let page = office.page(&ada, &format!("/tasks/{}", id(&task))).await;
+        assert!(form(&page, "approve").is_some(), "{page}");
+        let path = format!("/api/v1/approvals?task_id={}", id(&task));
+        let asked = all_items(&hub, &hub.admin_key, &path).await;
+        let me = get(&hub, &hub.admin_key, "/api/v1/me").await["account"]["id"].clone();
+        assert!(asked.iter().all(|one| one["reviewer_id"] != me), "{asked:?}");
+        assert!(!asked.is_empty());
     })
     .await;
 }
