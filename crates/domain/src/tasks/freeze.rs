@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::config::{Action, DeclaredRisk, Mode, Resource, RollbackStrategy, TaskConfig};
 use super::fields::Fields;
+use crate::accounts::folded;
 use crate::agents::check_label_key;
 use crate::canonical::{Sha256Hash, canonical, read_canonical};
 use crate::json::FieldError;
@@ -92,6 +93,14 @@ pub fn thaw(bytes: &[u8]) -> Result<TaskConfig, Unreadable> {
         let reasons: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Unreadable(reasons.join("; "))
     })
+}
+
+/// Whether the title of a revision with these bytes holds the text, whatever the case of the letters.
+#[must_use]
+pub fn is_called(bytes: &[u8], text: &str) -> bool {
+    let config = read_canonical(bytes);
+    let title = config.as_ref().and_then(|config| config.get("description")?.as_str());
+    title.is_some_and(|title| folded(title).contains(&folded(text)))
 }
 
 fn kind_to_come(sent: &Value) -> Option<&'static str> {

@@ -31,7 +31,8 @@ use crate::{Id, Timestamp};
 pub use change::{OPEN_MAX, TaskChange, check_place};
 pub use config::{Action, DeclaredRisk, Mode, Resource, RollbackStrategy, TaskConfig};
 pub use freeze::{
-    ConfigRefusal, Defaults, Frozen, Unreadable, check_resource_id, check_resource_kind, freeze, thaw,
+    ConfigRefusal, Defaults, Frozen, Unreadable, check_resource_id, check_resource_kind, freeze, is_called,
+    thaw,
 };
 pub use machine::{Actor, Move, MoveRefusal, next};
 pub use provenance::{Behind, Provenance};

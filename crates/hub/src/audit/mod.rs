@@ -2,7 +2,9 @@
 
 pub mod export;
 pub mod list;
+pub mod names;
 pub mod sealer;
+pub mod sought;
 pub mod verify;
 
 use domain::audit::AuditEntry;

@@ -1,6 +1,7 @@
 //! The audit trail: rows written with the change, sealed in chains, read back to be verified.
 
 pub mod checks;
+pub mod names;
 pub mod rows;
 pub mod seals;
 

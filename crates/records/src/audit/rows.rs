@@ -63,8 +63,8 @@ statement!(
     LIST: Listed = "SELECT audit_logs.body, audit_logs.seal_id, audit_seals.number AS seal_number, \
                     audit_seals.hash AS seal_hash FROM audit_logs LEFT JOIN audit_seals \
                     ON audit_seals.id = audit_logs.seal_id WHERE audit_logs.org_id = $1"
-                   and ["audit_logs.owner_id = ?", "audit_logs.action = ?",
-                        "audit_logs.subject_type = 'task' AND audit_logs.subject_id = ?",
+                   and ["audit_logs.owner_id = ?", ACTORS, "audit_logs.action = ?",
+                        "audit_logs.subject_type = 'task' AND audit_logs.subject_id = ?", TASKS,
                         "audit_logs.session_id = ?", "audit_logs.key_id = ?", "audit_logs.created_at >= ?",
                         "audit_logs.created_at < ?", "(audit_logs.created_at, audit_logs.id) < (?, ?)"]
                    then "ORDER BY audit_logs.created_at DESC, audit_logs.id DESC LIMIT ?"
@@ -120,15 +120,20 @@ pub async fn latest(
     Ok(tx.opt(&LATEST, args![org, subject, action]).await?.map(|row| row.body))
 }
 
+/// Among how many actors, or tasks, a list may look for rows.
+pub const AMONG_MAX: usize = 8;
+const ACTORS: &str = "audit_logs.owner_id IN (?, ?, ?, ?, ?, ?, ?, ?)";
+const TASKS: &str = "audit_logs.subject_type = 'task' AND audit_logs.subject_id IN (?, ?, ?, ?, ?, ?, ?, ?)";
+
 /// Which rows a list shows.
 #[derive(Clone, Default)]
 pub struct Filter {
-    /// Who acted.
-    pub actor: Option<Uuid>,
+    /// Who acted: one of these, at most [`AMONG_MAX`]; none: anybody.
+    pub actors: Vec<Uuid>,
     /// What was done.
     pub action: Option<String>,
-    /// About which task.
-    pub task_id: Option<Uuid>,
+    /// About which task: one of these, at most [`AMONG_MAX`]; none: about anything.
+    pub tasks: Vec<Uuid>,
     /// In which agent session.
     pub session_id: Option<Uuid>,
     /// With which key.
@@ -144,11 +149,18 @@ pub struct Filter {
 /// Rows of the organization, newest first.
 pub async fn list(db: &Db, org: Id<Organization>, filter: Filter, limit: i64) -> Result<Vec<Listed>> {
     let mut search = LIST.with(args![org]);
-    let task_id = filter.task_id.map(|id| id.to_string());
-    let clauses: [(&str, Option<Value<'static>>); 7] = [
-        ("audit_logs.owner_id = ?", filter.actor.map(Value::from)),
+    let actors: Vec<Value<'static>> = filter.actors.iter().copied().map(Value::from).collect();
+    let tasks: Vec<Value<'static>> = filter.tasks.iter().map(|id| Value::from(id.to_string())).collect();
+    let one = "audit_logs.subject_type = 'task' AND audit_logs.subject_id = ?";
+    for (values, one, several) in [(actors, "audit_logs.owner_id = ?", ACTORS), (tasks, one, TASKS)] {
+        match values.as_slice() {
+            [] => {}
+            [only] => LIST.and(&mut search, one, std::slice::from_ref(only)),
+            [first, ..] => LIST.and(&mut search, several, &padded(&values, first)),
+        }
+    }
+    let clauses: [(&str, Option<Value<'static>>); 5] = [
         ("audit_logs.action = ?", filter.action.map(Value::from)),
-        ("audit_logs.subject_type = 'task' AND audit_logs.subject_id = ?", task_id.map(Value::from)),
         ("audit_logs.session_id = ?", filter.session_id.map(Value::from)),
         ("audit_logs.key_id = ?", filter.key_id.map(Value::from)),
         ("audit_logs.created_at >= ?", filter.from.map(Value::from)),
@@ -163,6 +175,12 @@ pub async fn list(db: &Db, org: Id<Organization>, filter: Filter, limit: i64) ->
         LIST.and(&mut search, "(audit_logs.created_at, audit_logs.id) < (?, ?)", args![created_at, id]);
     }
     db.found(LIST.finish(search, args![limit])).await
+}
+
+/// As many as the statement has places for; one of them stands in all that are left.
+fn padded(values: &[Value<'static>], filler: &Value<'static>) -> Vec<Value<'static>> {
+    assert!(values.len() <= AMONG_MAX, "callers take no more");
+    values.iter().chain(std::iter::repeat(filler)).take(AMONG_MAX).cloned().collect()
 }
 
 /// One row of the organization.

@@ -40,9 +40,9 @@ pub(crate) async fn list(
         .filtered("to", query.to.as_ref());
     let after = list.place(query.cursor.as_deref())?;
     let filter = AuditFilter {
-        actor: query.actor,
+        actors: query.actor.into_iter().collect(),
         action: query.action.clone(),
-        task_id: query.task_id,
+        tasks: query.task_id.into_iter().collect(),
         session_id: query.session_id,
         key_id: query.key_id,
         from: time("from", query.from.as_deref())?,

@@ -265,7 +265,7 @@ pub(crate) async fn audit(
     tasks::get(&app.hub, &caller, id.id()).await?;
     let list = List::new(&caller, "task-audit").filtered("task", Some(id.0));
     let after = list.place(query.cursor.as_deref())?;
-    let filter = AuditFilter { task_id: Some(id.0), after, ..AuditFilter::default() };
+    let filter = AuditFilter { tasks: vec![id.0], after, ..AuditFilter::default() };
     let (limit, read) = limits(query.limit);
     let rows = reading::list(&app.hub, &caller, filter, read).await?;
     let place =

@@ -2,25 +2,27 @@
 
 mod open;
 mod rows;
+mod sought;
 
 use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
+use domain::Timestamp;
 use domain::audit::Finding;
 use domain::cursor::CursorKey;
 use domain::permissions::Capability;
-use domain::{Timestamp, rendering};
 use garde::Validate;
 use hub::audit::list::{self as reading, Row as Found};
-use hub::audit::verify;
+use hub::audit::{names, verify};
 use hub::{AuditCheck, AuditFilter, HubError};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use open::Open;
 use open::Proven;
-use rows::{Row, row};
+use rows::{Known, Row, row};
+use sought::Sought;
 
 use super::account::Nothing;
 use super::form::Filled;
@@ -78,6 +80,7 @@ struct AuditPage<'a> {
     chips: Vec<Chip>,
     kept: Vec<(&'static str, String)>,
     rows: Vec<Row>,
+    notes: Vec<String>,
     open: Option<Open>,
     older: Option<String>,
     newest: Option<String>,
@@ -105,13 +108,20 @@ pub(crate) async fn show(
         return Ok(denied);
     }
     let address = address(&asking);
-    let (filter, list) = filter(&shell, &asking)?;
+    let names = (given(asking.actor.as_deref()), given(asking.task.as_deref()));
+    let sought = sought::of(&app, &shell, names).await?;
+    let (filter, list) = filter(&shell, &asking, &sought)?;
     let read = i64::try_from(ROWS_SHOWN + 1).unwrap_or(i64::MAX);
-    let mut found = reading::list(&app.hub, &shell.caller, filter, read).await?;
+    let mut found = match sought.is_nothing {
+        true => Vec::new(),
+        false => reading::list(&app.hub, &shell.caller, filter, read).await?,
+    };
     let next = next(&list, &found);
     found.truncate(ROWS_SHOWN);
-    let opened = open::read(&app, &shell, uuid("row", asking.row.as_deref())?, &mut found).await?;
-    let names = Names::of(&app, &shell, found.iter().map(|row| row.entry.actor)).await?;
+    let id = uuid("row", asking.row.as_deref())?;
+    open::among(&app, &shell, id, &mut found).await?;
+    let known = known(&app, &shell, &found).await?;
+    let opened = open::read(&app, &shell, id, (&found, &known)).await?;
     let seals = reading::list_seals(&app.hub, &shell.caller, None, SEALS_DRAWN).await?;
     let newest = seals.first();
     let check = last(&app, &shell).await?;
@@ -123,15 +133,22 @@ pub(crate) async fn show(
         is_sealing: found.first().is_some_and(|row| row.seal.is_none()),
         seals: seals.iter().map(|_| ()).collect(),
         may_verify: shell.caller.capabilities.contains(Capability::AuditVerify),
-        chips: chips(&address, &asking),
+        chips: chips(&address, &asking, |name, typed| sought.said(name, typed, &known)),
         kept: address.hidden(&["action", "actor", "task"]),
-        rows: found.iter().map(|found| row(found, &names, &address)).collect(),
+        rows: found.iter().map(|found| row(found, &known, &address)).collect(),
+        notes: sought.notes,
         open: opened,
         older: next.map(|cursor| address.clone().with("cursor", cursor).to_string()),
         newest: asking.cursor.as_ref().map(|_| address.to_string()),
         shell: &shell,
     };
     Ok(page(StatusCode::OK, &template))
+}
+
+async fn known(app: &App, shell: &Shell, found: &[Found]) -> Result<Known, HubError> {
+    let mut subjects = names::subjects(&app.hub, &shell.caller, found).await?;
+    let accounts = std::mem::take(&mut subjects.accounts);
+    Ok(Known { names: Names::known(shell, accounts), subjects })
 }
 
 /// Checks the whole chain, and shows what was found.
@@ -206,9 +223,9 @@ fn address(asking: &Asking) -> Address {
     asked(asking).into_iter().fold(Address::of("/audit"), |address, (name, value)| address.maybe(name, value))
 }
 
-fn chips(address: &Address, asking: &Asking) -> Vec<Chip> {
+fn chips(address: &Address, asking: &Asking, said: impl Fn(&str, &str) -> String) -> Vec<Chip> {
     let chip = |(name, value): (&'static str, Option<&str>)| {
-        Some(Chip { name, value: rendering::plain(value?), off: address.without(name).to_string() })
+        Some(Chip { name, value: said(name, value?), off: address.without(name).to_string() })
     };
     asked(asking).into_iter().filter_map(chip).collect()
 }
@@ -226,16 +243,19 @@ fn moment(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> 
     at.map(Some).map_err(|error| Problem::field(format!("/{name}"), error.to_string()))
 }
 
-fn filter<'s>(shell: &'s Shell, asking: &Asking) -> Result<(AuditFilter, List<'s>), Problem> {
+fn filter<'s>(
+    shell: &'s Shell,
+    asking: &Asking,
+    sought: &Sought,
+) -> Result<(AuditFilter, List<'s>), Problem> {
     let mut list = List::new(&shell.caller, "pages/audit");
     for (name, value) in asked(asking) {
         list = list.filtered(name, value);
     }
     let filter = AuditFilter {
-        actor: crate::api::tasks::account(&shell.caller, "/actor", given(asking.actor.as_deref()))?
-            .map(domain::Id::raw),
+        actors: sought.actors.clone(),
         action: given(asking.action.as_deref()).map(str::to_owned),
-        task_id: uuid("task", asking.task.as_deref())?,
+        tasks: sought.tasks.clone(),
         session_id: uuid("session", asking.session.as_deref())?,
         key_id: uuid("key", asking.key.as_deref())?,
         from: moment("from", asking.from.as_deref())?,

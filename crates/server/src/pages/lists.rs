@@ -136,12 +136,21 @@ impl Names {
         shell: &Shell,
         ids: impl IntoIterator<Item = Id<Account>>,
     ) -> Result<Self, HubError> {
-        let known = names(&app.hub, &shell.caller, ids).await?;
-        Ok(Self { known, me: shell.caller.credential.account.id })
+        Ok(Self::known(shell, names(&app.hub, &shell.caller, ids).await?))
+    }
+
+    /// Those whose names were read with something else.
+    pub(super) fn known(shell: &Shell, known: BTreeMap<Id<Account>, Called>) -> Self {
+        Self { known, me: shell.caller.credential.account.id }
     }
 
     pub(super) fn name(&self, id: Id<Account>) -> String {
-        self.known.get(&id).map_or_else(|| format!("account {id}"), |called| called.name.clone())
+        self.known_as(id).map_or_else(|| format!("account {id}"), str::to_owned)
+    }
+
+    /// The name; none: it is not known.
+    pub(super) fn known_as(&self, id: Id<Account>) -> Option<&str> {
+        self.known.get(&id).map(|called| called.name.as_str())
     }
 
     pub(super) fn face(&self, id: Id<Account>) -> Face {

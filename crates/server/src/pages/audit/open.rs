@@ -6,6 +6,7 @@ use hub::audit::list::{self, Proof, Row as Found};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::rows::Known;
 use crate::App;
 use crate::pages::shell::Shell;
 use crate::pages::show::{Markup, code, grouped, line};
@@ -34,32 +35,59 @@ pub(super) enum Proven {
     Broken,
 }
 
-/// The row, put among those of the list where it is not there.
-pub(super) async fn read(
+/// Puts the row among those of the list where it is not there.
+pub(super) async fn among(
     app: &App,
     shell: &Shell,
     id: Option<Uuid>,
     found: &mut Vec<Found>,
-) -> Result<Option<Open>, HubError> {
-    let Some(id) = id else { return Ok(None) };
-    if !found.iter().any(|row| row.entry.id.raw() == id) {
+) -> Result<(), HubError> {
+    if let Some(id) = id.filter(|id| !found.iter().any(|row| row.entry.id.raw() == *id)) {
         found.insert(0, list::get(&app.hub, &shell.caller, id).await?);
     }
-    let Some(row) = found.iter().find(|row| row.entry.id.raw() == id) else { return Ok(None) };
-    let (facts, details) = (facts(row), details(row));
+    Ok(())
+}
+
+/// The row, which is among those of the list.
+pub(super) async fn read(
+    app: &App,
+    shell: &Shell,
+    id: Option<Uuid>,
+    (found, known): (&[Found], &Known),
+) -> Result<Option<Open>, HubError> {
+    let row = id.and_then(|id| found.iter().find(|row| row.entry.id.raw() == id));
+    let Some((id, row)) = id.zip(row) else { return Ok(None) };
+    let (facts, details) = (facts(row, known), details(row));
     Ok(Some(Open { id, facts, details, proof: proven(app, shell, id).await? }))
 }
 
-fn facts(row: &Found) -> Vec<(&'static str, Markup)> {
+/// An id in full, behind what it is called.
+fn called(kind: &str, id: Uuid, known: &Known) -> Markup {
+    let mut markup = known.name(kind, id).map(|name| line(&name)).unwrap_or_default();
+    markup.raw(format_args!(" <span class=\"muted mono small wrap-any\">{id}</span>"));
+    markup
+}
+
+fn subject(row: &Found, known: &Known) -> Markup {
+    let subject = &row.entry.subject;
+    let Ok(id) = Uuid::parse_str(&subject.id) else {
+        return line(&format!("{} {}", subject.kind, subject.id));
+    };
+    let mut markup = line(&subject.kind.replace('_', " "));
+    markup.raw(format_args!(" {}", called(&subject.kind, id, known)));
+    markup
+}
+
+fn facts(row: &Found, known: &Known) -> Vec<(&'static str, Markup)> {
     let entry = &row.entry;
     let text = |text: &Option<String>| text.as_deref().map(line);
     let id = |id: Option<Uuid>| id.map(|id| line(&id.to_string()));
     let facts = [
         ("Reason", text(&entry.reason)),
         ("Ticket", text(&entry.ticket_ref)),
-        ("About", Some(line(&format!("{} {}", entry.subject.kind, entry.subject.id)))),
-        ("Actor", id(Some(entry.actor.raw()))),
-        ("Key", id(entry.key_id.map(domain::Id::raw))),
+        ("About", Some(subject(row, known))),
+        ("Actor", Some(called("account", entry.actor.raw(), known))),
+        ("Key", entry.key_id.map(|key| called("api_key", key.raw(), known))),
         ("Login", text(&entry.login_session_id)),
         ("Session", id(entry.session_id)),
         ("Address", text(&entry.ip)),

@@ -39,7 +39,7 @@ pub(super) async fn history(app: &App, shell: &Shell, dossier: &Dossier) -> Resu
     let mut all: Vec<(Timestamp, Event)> = Vec::new();
     let allowed = shell.caller.capabilities.contains(Capability::AuditRead);
     if allowed {
-        let filter = AuditFilter { task_id: Some(dossier.seen.task.id.raw()), ..AuditFilter::default() };
+        let filter = AuditFilter { tasks: vec![dossier.seen.task.id.raw()], ..AuditFilter::default() };
         let rows = list(&app.hub, &shell.caller, filter, ROWS_SHOWN).await?;
         let names = Names::of(app, shell, rows.iter().map(|row| row.entry.actor)).await?;
         all.extend(rows.iter().map(|row| (row.entry.occurred_at, of_row(row, &names, shell))));

@@ -7,7 +7,8 @@ use testkit::on_each_engine;
 
 use super::{Reader, holds, lacks, post};
 use crate::backdoor::Backdoor;
-use crate::support::{all_items, eventually, get, id};
+use crate::reviews::person;
+use crate::support::{all_items, eventually, get, id, send};
 
 const NOBODYS: &str = "0197a000-0000-7000-8000-000000000000";
 
@@ -86,6 +87,85 @@ async fn whether_the_chain_is_whole_comes_first() {
         backdoor.change(&format!("UPDATE audit_logs SET body = {forged} WHERE id = '{row}'")).await;
         let page = admin.page(&format!("/audit?row={row}")).await;
         holds(&page, &["This row is not what was sealed."]);
+    })
+    .await;
+}
+
+/// People read names; the id is there too, and what is gone keeps nothing else.
+#[tokio::test]
+async fn rows_name_what_they_are_about() {
+    on_each_engine(async |hub| {
+        let ann = person(&hub, "ann", &["author"]).await;
+        let config = json!({"type": "infrastructure", "description": "Drop <b>orders</b>"});
+        let task = json!({"config": config, "slug": "drop-orders", "path": "shop/orders"});
+        let task = id(&post(&hub, &ann, "/api/v1/tasks", &task).await);
+        let other = json!({"config": {"type": "infrastructure", "description": "Gone soon"}});
+        let gone = id(&post(&hub, &ann, "/api/v1/tasks", &other).await);
+        let delete = hub.request("DELETE", &format!("/api/v1/tasks/{gone}")).bearer_auth(&ann);
+        assert!(send(delete).await.status.is_success());
+        let agent = id(&post(&hub, &ann, "/api/v1/agents", &json!({"name": "steward"})).await);
+        let policy = json!({"name": "Two eyes", "required_roles": ["reviewer"]});
+        let policy = id(&post(&hub, &hub.admin_key, "/api/v1/policies", &policy).await);
+        post(&hub, &ann, &format!("/api/v1/tasks/{task}/submit"), &json!({})).await;
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        let page = admin.page("/audit").await;
+        let short = |id: &str| format!("title=\"{id}\">…{}</span>", &id[id.len() - 8..]);
+        holds(&page, &["task <b>Drop &#60;b&#62;orders&#60;/b&#62;</b>", &short(&task), &short(&gone)]);
+        holds(&page, &["agent <b>steward</b>", &short(&agent), "policy <b>Two eyes</b>", &short(&policy)]);
+        lacks(&page, &["Gone soon", &format!(">{task}<"), &format!(">{agent}<")]);
+        let rows = all_items(&hub, &hub.admin_key, &format!("/api/v1/audit?task_id={task}")).await;
+        let open = admin.page(&format!("/audit?row={}", id(&rows[0]))).await;
+        holds(&open, &["<dt>Actor</dt><dd>ann@", &format!("wrap-any\">{task}</span>")]);
+    })
+    .await;
+}
+
+/// Rows are found by what people call those who did something and what it was done to, in the organization only.
+#[tokio::test]
+async fn rows_are_found_by_names() {
+    on_each_engine(async |hub| {
+        let ann = person(&hub, "ann", &["author"]).await;
+        let bob = person(&hub, "bob", &["author"]).await;
+        let made = async |key: &str, title: &str, slug: &str| {
+            let config = json!({"type": "infrastructure", "description": title});
+            let body = json!({"config": config, "slug": slug, "path": format!("shop/{slug}")});
+            let task = id(&post(&hub, key, "/api/v1/tasks", &body).await);
+            let rows = all_items(&hub, key, &format!("/api/v1/tasks/{task}/audit")).await;
+            id(rows.first().unwrap())
+        };
+        let orders = made(&ann, "Drop ORDERS", "drop-orders").await;
+        let index = made(&bob, "Index of orders", "index-it").await;
+        let theirs = hub.tenant("other").await;
+        let foreign = made(&theirs, "Their orders", "foreign").await;
+        let (admin, email) = (Reader::of(&hub, &hub.admin_key).await, "ann@default.example");
+        for (query, finds) in [
+            ("task=drop-orders", [true, false]),
+            ("task=shop/index-it", [false, true]),
+            ("task=orders", [true, true]),
+            ("task=drop%20orders", [true, false]),
+            ("task=foreign", [false, false]),
+            ("task=their", [false, false]),
+            ("actor=ann", [true, false]),
+            ("actor=BOB", [false, true]),
+            (&format!("actor={email}"), [true, false]),
+            ("actor=nobody-is", [false, false]),
+            ("actor=ann&task=index-it", [false, false]),
+        ] {
+            let page = admin.page(&format!("/audit?action=task:created&{query}")).await;
+            let there = [&orders, &index].map(|row| page.contains(&format!("id=\"row-{row}\"")));
+            assert_eq!(there, finds, "{query} {page}");
+            assert!(!page.contains(&foreign), "{query} {page}");
+        }
+        let page = admin.page("/audit?task=drop-orders").await;
+        holds(&page, &["task <b>Drop ORDERS</b>", "Take away the filter task Drop ORDERS"]);
+        holds(&admin.page("/audit?actor=nobody-is").await, &["Nobody here has a name or an email"]);
+        holds(&admin.page("/audit?task=%3Cx").await, &["No task has this slug or path", "&#60;x"]);
+        for number in 0..9 {
+            made(&ann, "Many alike", &format!("alike-{number}")).await;
+        }
+        let page = admin.page("/audit?action=task:created&task=alike").await;
+        holds(&page, &["More than 8 tasks fit"]);
+        assert_eq!(page.matches("<tr id=\"row-").count(), 8, "{page}");
     })
     .await;
 }

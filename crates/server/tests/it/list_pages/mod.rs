@@ -153,7 +153,7 @@ async fn wrong_filters_are_named() {
             "/locks?key=nope",
             "/agents?status=nope",
             "/agents?agent=nope",
-            "/audit?task=nope",
+            "/audit?key=nope",
             "/audit?from=yesterday",
             "/plan?project=nope",
         ] {
