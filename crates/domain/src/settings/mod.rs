@@ -1,6 +1,7 @@
 //! What each organization can set for itself.
 
 mod catalogue;
+pub mod durations;
 #[cfg(test)]
 mod tests;
 

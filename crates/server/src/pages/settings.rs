@@ -1,11 +1,14 @@
-//! Settings: health first, then accounts, keys, webhooks, and what the organization has set, by its name on the wire.
+//! Settings: health first, then accounts, keys, webhooks, and what the organization has set, in words and by its name on
+//! the wire.
 
 mod parts;
+mod words;
 
 use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
+use domain::Id;
 use domain::permissions::Capability;
 use garde::Validate;
 use hub::{HubError, settings};
@@ -13,12 +16,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use parts::{AccountRow, HealthRow, KeyRow, Shared, WebhookRow};
+use words::Form;
 
 use super::form::Filled;
-use super::lists::denied;
+use super::lists::{Names, denied};
 use super::shell::Shell;
-use super::show::{Markup, filters, line};
-use super::{capitalised, lead_to, page};
+use super::show::{Face, Markup, filters, line};
+use super::{lead_to, page};
 use crate::App;
 use crate::extract::Asked;
 use crate::problem::Problem;
@@ -52,9 +56,25 @@ struct SettingsPage<'a> {
 /// One setting.
 struct Flag {
     name: String,
+    title: String,
+    about: &'static str,
+    /// As people say it; where it was typed wrongly, as it was typed.
     value: String,
+    /// What is typed where nothing is.
+    hint: &'static str,
+    /// Who is meant by ids; empty where none are.
+    who: Vec<Face>,
     /// For a switch: whether it is on.
     switch: Option<bool>,
+    /// What is wrong with what was typed.
+    wrong: Option<String>,
+}
+
+/// What was typed and not taken.
+struct Refused {
+    name: String,
+    typed: String,
+    words: String,
 }
 
 pub(crate) async fn show(
@@ -69,40 +89,61 @@ async fn shown(
     app: &App,
     shell: &Shell,
     done: bool,
-    message: Option<String>,
+    refused: Option<Refused>,
 ) -> Result<Response<Body>, Problem> {
     let credential = &shell.caller.credential;
-    let flags = match shell.caller.capabilities.contains(Capability::SettingsRead) {
-        true => Some(settings::get(&app.hub, &shell.caller).await?.to_json()),
-        false => None,
-    };
-    let status = if message.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let template = SettingsPage {
         organization: line(&credential.organization.name),
         slug: credential.organization.slug.clone(),
         is_admin: credential.standing().is_org_admin(),
         done,
-        message,
+        message: refused.as_ref().map(|refused| format!("{} Nothing was saved.", refused.words)),
         version: env!("CARGO_PKG_VERSION"),
         health: parts::health(app, shell).await,
         accounts: parts::accounts(app, shell).await?,
         keys: parts::keys(app, shell).await?,
         webhooks: parts::webhooks(app, shell).await?,
-        flags: flags.map(|all| all.into_iter().map(|(name, value)| flag(name, &value)).collect()),
+        flags: flags(app, shell, refused.as_ref()).await?,
         may_set: shell.caller.capabilities.contains(Capability::SettingsWrite),
         shell,
     };
     Ok(page(status, &template))
 }
 
-fn flag(name: String, value: &Value) -> Flag {
-    let word = value.as_str();
-    let switch = match word {
-        Some("enabled") => Some(true),
-        Some("disabled") => Some(false),
-        _ => None,
-    };
-    Flag { name, value: word.map_or_else(|| value.to_string(), str::to_owned), switch }
+async fn flags(app: &App, shell: &Shell, refused: Option<&Refused>) -> Result<Option<Vec<Flag>>, HubError> {
+    if !shell.caller.capabilities.contains(Capability::SettingsRead) {
+        return Ok(None);
+    }
+    let settings = settings::get(&app.hub, &shell.caller).await?;
+    let on_call = settings.approval_on_call.iter().copied().map(Id::new);
+    let names = Names::of(app, shell, on_call).await?;
+    let all = settings.to_json().into_iter();
+    Ok(Some(all.map(|(name, value)| flag(name, &value, &names, refused)).collect()))
+}
+
+fn flag(name: String, value: &Value, names: &Names, refused: Option<&Refused>) -> Flag {
+    let words = words::of(&name);
+    let refused = refused.filter(|refused| refused.name == name);
+    let is_accounts = words.is_some_and(|words| words.form == Form::Accounts);
+    let ids = value.as_array().filter(|_| is_accounts).into_iter().flatten().filter_map(Value::as_str);
+    Flag {
+        title: words.map_or_else(|| name.clone(), |words| words.title.to_owned()),
+        about: words.map_or("", |words| words.about),
+        value: match refused {
+            Some(refused) => refused.typed.clone(),
+            None => words::said(words.map(|words| words.form), value),
+        },
+        hint: if is_accounts { "ids of accounts" } else { "the default" },
+        who: ids.map(|id| names.face_of(id)).collect(),
+        switch: match value.as_str() {
+            Some("enabled") => Some(true),
+            Some("disabled") => Some(false),
+            _ => None,
+        },
+        wrong: refused.map(|refused| refused.words.clone()),
+        name,
+    }
 }
 
 /// One setting and what it shall be; empty goes back to what it is for everybody.
@@ -121,41 +162,19 @@ pub(crate) async fn change(
     if let Some(denied) = denied(&shell, Capability::SettingsWrite, "Settings", "Changes of settings") {
         return Ok(denied);
     }
-    let patch = Map::from_iter([(form.name.clone(), meant(&form.value))]);
+    let known = words::of(&form.name).map(|words| words.form);
+    let patch = Map::from_iter([(form.name.clone(), words::meant(known, &form.value))]);
     match settings::change(&app.hub, &shell.caller, patch, None).await {
         Ok(_) => Ok(lead_to("/settings?done=saved#flags")),
         Err(HubError::Invalid(errors)) => {
-            let words = errors.iter().map(|error| {
+            let said = errors.iter().map(|error| {
                 let name = error.pointer.trim_start_matches('/').replace("~1", "/");
-                capitalised(&format!("{name} {}", error.detail))
+                words::wrong(&name, &error.detail)
             });
-            let words = format!("{} Nothing was saved.", words.collect::<Vec<_>>().join(" "));
-            shown(&app, &shell, false, Some(words)).await
+            let words = said.collect::<Vec<_>>().join(" ");
+            let refused = Refused { name: form.name, typed: form.value, words };
+            shown(&app, &shell, false, Some(refused)).await
         }
         Err(other) => Err(other.into()),
-    }
-}
-
-/// A number, a list or a word, as it is typed.
-fn meant(text: &str) -> Value {
-    let text = text.trim();
-    if text.is_empty() {
-        return Value::Null;
-    }
-    domain::json::parse(text.as_bytes()).unwrap_or_else(|_| Value::String(text.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_is_typed_is_a_number_a_list_or_a_word() {
-        assert_eq!(
-            ["3600", "[25, 50, 75]", "enabled", "", "3e"].map(meant),
-            [json!(3600), json!([25, 50, 75]), json!("enabled"), Value::Null, json!("3e")]
-        );
     }
 }

@@ -188,10 +188,45 @@ async fn settings_show_each_what_is_theirs() {
         for wrong in ["nope", "-1", "[1]"] {
             let answer = admin.fill("/settings", &set(wrong)).await;
             assert_eq!(answer.status.as_u16(), 422, "{wrong} {}", answer.text());
-            holds(&answer.text(), &["Nothing was saved"]);
+            let marked = format!("value=\"{wrong}\" placeholder=\"the default\" aria-labelledby=\"set-12-title\" aria-invalid=\"true\"");
+            holds(&answer.text(), &["Nothing was saved", &marked, "aria-describedby=\"set-12-bad\""]);
         }
         assert_eq!(member.fill("/settings", &set("60")).await.status.as_u16(), 403);
         assert_eq!(get(&hub, &hub.admin_key, "/api/v1/settings").await["lock:max_ttl"], 7200);
+    })
+    .await;
+}
+
+/// What a setting means stands before what it is called on the wire, and times are said as people say them.
+#[tokio::test]
+async fn settings_are_said_in_words_and_kept_exactly() {
+    on_each_engine(async |hub| {
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        let page = admin.page("/settings").await;
+        for (title, name, value) in [
+            ("Answer within", "approval:default_timeout", "48 h"),
+            ("Lock lifetime", "lock:default_ttl", "30 s"),
+            ("An approval is good for", "approval:validity", "7 days"),
+            ("Risk levels", "risk:thresholds", "25, 50, 75"),
+        ] {
+            holds(&page, &[&format!(">{title}</b> <code class=\"muted wrap-any\">{name}</code>")]);
+            holds(&page, &[&format!("name=\"value\" value=\"{value}\"")]);
+        }
+        let me = get(&hub, &hub.admin_key, "/api/v1/me").await["account"].clone();
+        let me_id = me["id"].as_str().unwrap().to_owned();
+        for (name, typed, kept) in [
+            ("approval:default_timeout", "1 h 1 min 40 s", json!(3700)),
+            ("lock:max_ttl", "7200", json!(7200)),
+            ("risk:thresholds", "30, 60, 90", json!([30, 60, 90])),
+            ("approval:on_call", me_id.as_str(), json!([me_id])),
+        ] {
+            admin.taken("/settings", &[("name", name), ("value", typed)]).await;
+            assert_eq!(get(&hub, &hub.admin_key, "/api/v1/settings").await[name], kept, "{typed}");
+        }
+        let page = admin.page("/settings").await;
+        holds(&page, &["value=\"1 h 1 min 40 s\"", "value=\"2 h\"", "value=\"30, 60, 90\""]);
+        let on_call = page.split("Who is told at every escalation.").nth(1).unwrap();
+        assert!(on_call.split("</small>").next().unwrap().contains("class=\"who\""), "{page}");
     })
     .await;
 }
