@@ -264,11 +264,7 @@ impl Form {
         self.list("/required_roles", required_roles, roles::ROLES_MAX, |role| roles::check(role));
         self.list("/reviewers", reviewers, REVIEWERS_MAX, |_| Ok(()));
         let nobody = required_roles.is_empty() && reviewers.is_empty();
-        self.wrong_if(
-            nobody,
-            "/reviewers",
-            "somebody must be able to decide: name reviewers or required_roles",
-        );
+        self.wrong_if(nobody, "/reviewers", "somebody must be able to decide: name a role or a reviewer");
         let named = u32::try_from(reviewers.len()).unwrap_or(u32::MAX);
         let too_few = !nobody && required_roles.is_empty() && named < *min_approvers;
         self.wrong_if(

@@ -10,6 +10,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
+use domain::json::FieldError;
 use domain::permissions::Capability;
 use domain::policies::Policy;
 use garde::Validate;
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use backtest::Backtested;
 use explain::{Explained, Simulated};
-use form::{PolicyFields, Values};
+use form::{PLACES, PolicyFields, Values};
 use words::{Entry, entry, told};
 
 use super::account::Nothing;
@@ -28,6 +29,7 @@ use super::form::Filled;
 use super::lists::{Address, denied, given};
 use super::shell::Shell;
 use super::show::{Markup, absolute, filters, line};
+use super::wrong::Wrong;
 use super::{capitalised, lead_to, page};
 use crate::App;
 use crate::extract::{Asked, PathId};
@@ -59,7 +61,8 @@ struct PoliciesPage<'a> {
     in_force: usize,
     may_write: bool,
     done: bool,
-    message: Option<String>,
+    message: Option<Markup>,
+    wrong: Wrong,
     chosen: Option<Chosen>,
     is_new: bool,
     values: Values,
@@ -86,6 +89,8 @@ struct Chosen {
 #[derive(Default)]
 struct Said {
     message: Option<String>,
+    /// What is wrong with the fields of the form.
+    wrong: Wrong,
     values: Option<Values>,
     simulated: Option<Simulated>,
     config: String,
@@ -131,10 +136,11 @@ async fn shown(app: &App, shell: &Shell, asking: &Asking, said: Said) -> Result<
         simulated: said.simulated,
         days: backtest::DAYS,
         backtested: said.backtested,
-        message: said.message.clone(),
+        message: said.message.as_deref().map(line).or_else(|| said.wrong.summary()),
+        wrong: said.wrong,
         shell,
     };
-    let status = if said.message.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let status = if template.message.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(page(status, &template))
 }
 
@@ -161,12 +167,12 @@ pub(crate) async fn create(
     let asking = Asking { new: Some("1".to_owned()), ..Asking::default() };
     let change = match fields.change() {
         Ok(change) => change,
-        Err(words) => return again(&app, &shell, &asking, (fields, words)).await,
+        Err(errors) => return again(&app, &shell, &asking, (fields, Refused::Fields(errors))).await,
     };
     match policies::create(&app.hub, &shell.caller, change, None).await {
         Ok(hub::idempotency::Outcome::Fresh(policy)) => Ok(lead_to(&done(policy.id.raw()))),
         Ok(hub::idempotency::Outcome::Replayed(_)) => Ok(lead_to("/policies")),
-        Err(error) => again(&app, &shell, &asking, (fields, refusal(error)?)).await,
+        Err(error) => again(&app, &shell, &asking, (fields, Refused::of(error)?)).await,
     }
 }
 
@@ -182,12 +188,12 @@ pub(crate) async fn change(
     let asking = Asking { policy: Some(id.0.to_string()), ..Asking::default() };
     let change = match fields.change() {
         Ok(change) => change,
-        Err(words) => return again(&app, &shell, &asking, (fields, words)).await,
+        Err(errors) => return again(&app, &shell, &asking, (fields, Refused::Fields(errors))).await,
     };
     let version = format!("\"{}\"", fields.version);
     match policies::change(&app.hub, &shell.caller, id.id(), change, Some(version)).await {
         Ok(policy) => Ok(lead_to(&done(policy.id.raw()))),
-        Err(error) => again(&app, &shell, &asking, (fields, refusal(error)?)).await,
+        Err(error) => again(&app, &shell, &asking, (fields, Refused::of(error)?)).await,
     }
 }
 
@@ -208,14 +214,14 @@ pub(crate) async fn backtest(
     let asking = Asking { policy: Some(id.0.to_string()), ..Asking::default() };
     let change = match fields.change() {
         Ok(change) => change,
-        Err(words) => return again(&app, &shell, &asking, (fields, words)).await,
+        Err(errors) => return again(&app, &shell, &asking, (fields, Refused::Fields(errors))).await,
     };
     match backtest::run(&app, &shell, &id, change).await {
         Ok(found) => {
             let said = Said { values: Some(fields.into()), backtested: Some(found), ..Said::default() };
             shown(&app, &shell, &asking, said).await
         }
-        Err(error) => again(&app, &shell, &asking, (fields, refusal(error)?)).await,
+        Err(error) => again(&app, &shell, &asking, (fields, Refused::of(error)?)).await,
     }
 }
 
@@ -257,10 +263,38 @@ async fn again(
     app: &App,
     shell: &Shell,
     asking: &Asking,
-    (fields, words): (PolicyFields, String),
+    (fields, refused): (PolicyFields, Refused),
 ) -> Result<Response<Body>, Problem> {
-    let said = Said { message: Some(words), values: Some(fields.into()), ..Said::default() };
+    let values = Some(fields.into());
+    let said = match refused {
+        Refused::Fields(errors) => Said { wrong: Wrong::of(&errors, &PLACES), values, ..Said::default() },
+        Refused::Whole(words) => Said { message: Some(words), values, ..Said::default() },
+    };
     shown(app, shell, asking, said).await
+}
+
+/// Why a policy was not saved.
+enum Refused {
+    /// What is wrong with which of its fields.
+    Fields(Vec<FieldError>),
+    /// What is wrong with all of it.
+    Whole(String),
+}
+
+impl Refused {
+    /// What the person can put right; anything else is a problem of its own.
+    fn of(error: HubError) -> Result<Self, Problem> {
+        match error {
+            HubError::Invalid(mut errors) => {
+                for error in &mut errors {
+                    let place = error.pointer.strip_prefix("/draft").map(str::to_owned);
+                    error.pointer = place.unwrap_or_else(|| std::mem::take(&mut error.pointer));
+                }
+                Ok(Self::Fields(errors))
+            }
+            other => refusal(other).map(Self::Whole),
+        }
+    }
 }
 
 /// What is wrong with what was typed, in words; anything else is a problem of its own.

@@ -1,9 +1,26 @@
 //! The form of a policy. What it does not have a field for stays as it is.
 
+use domain::json::FieldError;
 use domain::policies::{OnTimeout, Policy, PolicyChange, PolicyRules, RejectOn};
 use serde::Deserialize;
 
 use crate::pages::form::several;
+use crate::pages::wrong::wrong;
+
+/// Where the form has what the hub finds wrong. Whoever decides is asked for by role here.
+pub(super) const PLACES: [(&str, &str); 11] = [
+    ("/name", "name"),
+    ("/task_types", "task_types"),
+    ("/resource_patterns", "resource_patterns"),
+    ("/risk_threshold", "risk_threshold"),
+    ("/when", "when"),
+    ("/min_approvers", "min_approvers"),
+    ("/required_roles", "required_roles"),
+    ("/reviewers", "required_roles"),
+    ("/reject_on", "reject_on"),
+    ("/timeout_seconds", "timeout_hours"),
+    ("/on_timeout", "on_timeout"),
+];
 
 /// What is typed.
 #[derive(Deserialize)]
@@ -80,34 +97,45 @@ impl From<PolicyFields> for Values {
 
 impl PolicyFields {
     /// What it means, or what is wrong with it.
-    pub(super) fn change(&self) -> Result<PolicyChange, String> {
+    pub(super) fn change(&self) -> Result<PolicyChange, Vec<FieldError>> {
         let when = self.when.trim();
+        let mut errors = Vec::new();
+        let mut note = |pointer: &str, detail: &str| errors.push(wrong(pointer, detail));
+        let mut whole = |pointer: &str, text: &str| {
+            text.trim().parse().map_err(|_| note(pointer, "must be a whole number")).ok()
+        };
+        let risk_threshold = whole("/risk_threshold", &self.risk_threshold);
+        let min_approvers = whole("/min_approvers", &self.min_approvers);
+        let (reject_on, on_timeout) = (self.reject_on.parse().ok(), self.on_timeout.parse().ok());
+        for (pointer, is_known) in
+            [("/reject_on", reject_on.is_some()), ("/on_timeout", on_timeout.is_some())]
+        {
+            if !is_known {
+                errors.push(wrong(pointer, "must be one of the answers"));
+            }
+        }
+        let timeout_seconds = hours(&self.timeout_hours).map_err(|error| errors.push(error)).ok();
+        if !errors.is_empty() {
+            return Err(errors);
+        }
         Ok(PolicyChange {
             name: Some(self.name.clone()),
             task_types: Some(several(&self.task_types)),
             resource_patterns: Some(several(&self.resource_patterns)),
-            risk_threshold: Some(whole("From risk", &self.risk_threshold)?),
+            risk_threshold,
             when: Some((!when.is_empty()).then(|| when.to_owned())),
-            min_approvers: Some(whole("Signatures", &self.min_approvers)?),
+            min_approvers,
             required_roles: Some(several(&self.required_roles)),
-            reject_on: Some(
-                self.reject_on.parse().map_err(|_| "A rejection ends it is not one of the answers.")?,
-            ),
-            timeout_seconds: Some(hours(&self.timeout_hours)?),
-            on_timeout: Some(
-                self.on_timeout.parse().map_err(|_| "If nobody answers is not one of the answers.")?,
-            ),
+            reject_on,
+            timeout_seconds,
+            on_timeout,
             ..PolicyChange::default()
         })
     }
 }
 
-fn whole(name: &str, text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("{name} must be a whole number. Nothing was saved."))
-}
-
 /// Hours, as seconds; none where nothing is typed.
-fn hours(text: &str) -> Result<Option<u32>, String> {
+fn hours(text: &str) -> Result<Option<u32>, FieldError> {
     const HOURS_MAX: f64 = 100_000.0;
     let text = text.trim();
     if text.is_empty() {
@@ -115,7 +143,7 @@ fn hours(text: &str) -> Result<Option<u32>, String> {
     }
     let hours: f64 = text.parse().unwrap_or(-1.0);
     if !(hours > 0.0 && hours <= HOURS_MAX) {
-        return Err("Answer within must be a number of hours, or nothing. Nothing was saved.".to_owned());
+        return Err(wrong("/timeout_seconds", "must be a number of hours, or nothing"));
     }
     #[expect(
         clippy::cast_possible_truncation,

@@ -72,6 +72,31 @@ async fn policies_are_made_changed_explained_and_tried() {
     .await;
 }
 
+/// What is wrong is said at the field, and with what was typed still in it.
+#[tokio::test]
+async fn what_is_wrong_with_a_policy_is_said_at_its_field() {
+    on_each_engine(async |hub| {
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        for (field, typed, words) in [
+            ("required_roles", "", "Somebody must be able to decide: name a role or a reviewer."),
+            ("min_approvers", "0", "Must be 1 to"),
+            ("min_approvers", "two", "Must be a whole number."),
+            ("risk_threshold", "101", "Must be "),
+            ("when", "not (valid", "Is not a CEL expression"),
+            ("timeout_hours", "soon", "Must be a number of hours, or nothing."),
+            ("on_timeout", "wait", "Must be one of the answers."),
+        ] {
+            let answer = admin.fill("/policies", &with(&[(field, typed)])).await;
+            assert_eq!(answer.status.as_u16(), 422, "{field} {}", answer.text());
+            let marked = format!("aria-invalid=\"true\" aria-describedby=\"{field}-bad\"");
+            let said = format!("<small class=\"bad\" id=\"{field}-bad\">{words}");
+            holds(&answer.text(), &[&marked, &said, "One field is not right. Nothing was saved."]);
+            assert_eq!(answer.text().matches("aria-invalid").count(), 1, "{}", answer.text());
+        }
+    })
+    .await;
+}
+
 /// The form says all it has a field for, an empty field takes away, and what has no field stays as it is.
 #[tokio::test]
 async fn every_field_of_a_policy_is_saved_and_the_rest_stays() {
@@ -148,7 +173,7 @@ async fn what_is_typed_is_held_against_the_past_and_not_saved() {
         holds(&same.text(), &["No task would have been treated differently."]);
         let wrong = admin.fill(&path, &with(&[("version", "1"), ("when", "not (valid")])).await;
         assert_eq!(wrong.status.as_u16(), 422, "{}", wrong.text());
-        holds(&wrong.text(), &["When is not a CEL expression", "Nothing was saved"]);
+        holds(&wrong.text(), &["id=\"when-bad\">Is not a CEL expression", "Nothing was saved"]);
         let member = Reader::of(&hub, &ann).await;
         assert_eq!(member.fill(&path, &with(&[])).await.status.as_u16(), 403);
     })
