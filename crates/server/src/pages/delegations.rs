@@ -1,5 +1,6 @@
 //! Delegations: who decides for whom, and the form with which people say so for themselves.
 
+mod ending;
 mod fields;
 mod rows;
 
@@ -39,12 +40,13 @@ const TEXT_BYTES_MAX: usize = 1000;
 const ROWS_SHOWN: usize = 40;
 
 /// The page and its forms.
-pub(super) fn table() -> [Page; 4] {
+pub(super) fn table() -> [Page; 5] {
     let page = |method, path, mount| Page { needs: Needs::Login, method, path, mount };
     [
         page("GET", "/delegations", get(show)),
         page("POST", "/delegations", post(create)),
         page("POST", "/delegations/{id}", post(change)),
+        page("GET", "/delegations/{id}/end", get(ending::show)),
         page("POST", "/delegations/{id}/end", post(end)),
     ]
 }

@@ -14,6 +14,8 @@ pub(super) struct Row {
     pub(super) owner: Face,
     pub(super) delegate: Face,
     pub(super) kind: &'static str,
+    /// Whether the delegate is asked instead of the owner.
+    pub(super) takes_over: bool,
     pub(super) covers: Markup,
     pub(super) passes_on: bool,
     pub(super) state: &'static str,
@@ -22,6 +24,8 @@ pub(super) struct Row {
     pub(super) when: Markup,
     pub(super) may_change: bool,
     pub(super) may_end: bool,
+    /// Whether the reader is asked first, because it is somebody else's.
+    pub(super) asks_first: bool,
 }
 
 pub(super) fn row(one: &Delegation, names: &Names, shell: &Shell) -> Row {
@@ -35,6 +39,7 @@ pub(super) fn row(one: &Delegation, names: &Names, shell: &Shell) -> Row {
             DelegationKind::Transfer => "decides instead",
             DelegationKind::Follow => "goes before",
         },
+        takes_over: one.kind == DelegationKind::Transfer,
         covers: covers(&one.conditions),
         passes_on: one.cascade,
         state,
@@ -42,6 +47,7 @@ pub(super) fn row(one: &Delegation, names: &Names, shell: &Shell) -> Row {
         when,
         may_change: one.active && one.may_be_changed_by(reader.account.id),
         may_end: one.active && one.may_be_ended_by(reader.account.id, reader.standing()),
+        asks_first: one.owner_id != reader.account.id,
     }
 }
 

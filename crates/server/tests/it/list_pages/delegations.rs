@@ -102,6 +102,42 @@ async fn people_delegate_change_it_and_end_it() {
     .await;
 }
 
+/// What somebody else has said is not ended by one click; one's own is.
+#[tokio::test]
+async fn ending_anothers_asks_first_and_says_what_comes_of_it() {
+    on_each_engine(async |hub| {
+        let ann = somebody(&hub, "ann", &["reviewer"]).await;
+        let rob = somebody(&hub, "rob", &["reviewer"]).await;
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        let (own, other) = (Reader::of(&hub, &ann.key).await, Reader::of(&hub, &rob.key).await);
+        let transfer = ["goes back to ann", "answered in their place counts no more"];
+        let follow = ["no longer recorded as following", "has not answered waits for them"];
+        for (kind, said, unsaid) in [("transfer", transfer, follow), ("follow", follow, transfer)] {
+            let path =
+                format!("/delegations/{}", id(&ann.delegates(&hub, &rob, json!({"kind": kind})).await));
+            let ending = format!("{path}/end");
+            let rows = admin.page("/delegations").await;
+            holds(&rows, &[&format!("<a class=\"btn btn-sm btn-danger\" href=\"{ending}\"")]);
+            lacks(&rows, &[&format!("action=\"{ending}\"")]);
+            holds(&own.page("/delegations").await, &[&format!("action=\"{ending}\"")]);
+            let asks = admin.page(&ending).await;
+            holds(&asks, &["End the delegation of ann", &format!("method=\"post\" action=\"{ending}\"")]);
+            holds(&asks, &said);
+            lacks(&asks, &unsaid);
+            let is_active = async || get(&hub, &ann.key, &format!("/api/v1{path}")).await["active"].clone();
+            assert_eq!(is_active().await, true, "asking ends nothing");
+            let not_theirs = other.page(&ending).await;
+            holds(&not_theirs, &["This cannot be ended"]);
+            lacks(&not_theirs, &["<form class=\"card-body"]);
+            let to = admin.taken(&ending, &[]).await;
+            holds(&admin.page(&to).await, &["Ended and on record"]);
+            assert_eq!(is_active().await, false);
+            holds(&admin.page(&ending).await, &["This cannot be ended"]);
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn yours_are_those_you_made_and_not_those_that_name_you() {
     on_each_engine(async |hub| {

@@ -253,6 +253,7 @@ pub(crate) const PAGES: &[PageDoor] = &[
         .right("/delegations", "version=&delegate_to=$standin&kind=transfer&task_types=&resource_patterns=&risk_above=&starts_at=&expires_at="),
     submit("/delegations/{id}", "version=1&delegate_to=&kind=transfer&task_types=&resource_patterns=&risk_above=&starts_at=&expires_at=", 404).at(NOBODYS_DELEGATION)
         .right("/delegations/$delegation", "version=1&delegate_to=$standin&kind=follow&task_types=&resource_patterns=&risk_above=&starts_at=&expires_at="),
+    look("/delegations/{id}/end", NOBODYS_DELEGATION_END, 404),
     submit("/delegations/{id}/end", "=", 404).at(NOBODYS_DELEGATION_END)
         .right("/delegations/$delegation/end", "="),
     look("/settings", "/settings", 200),
