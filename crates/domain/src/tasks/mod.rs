@@ -258,6 +258,13 @@ impl Task {
         self.status == TaskStatus::Blocked
     }
 
+    /// Whether its risk is what reviewers are told. That of a draft is foreseen: it is assessed again when the draft is
+    /// handed in, with what a preview finds by then.
+    #[must_use]
+    pub fn is_scored(&self) -> bool {
+        self.submitted_at.is_some() && self.state != TaskState::Draft
+    }
+
     /// The task after something was decided about it that moves it nowhere (DECISIONS.md 14).
     #[must_use]
     pub fn touched(&self, now: Timestamp) -> Self {

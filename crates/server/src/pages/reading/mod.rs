@@ -25,7 +25,7 @@ pub(super) use quorum::Quorum;
 use super::shell::Shell;
 use super::show::{
     Code, Compared, Face, HashShown, Markup, ago, clock, code, compared, line, lines, pill, plural,
-    resource_icon, risk, span, time,
+    resource_icon, risk, risk_of, span, time,
 };
 
 /// Everything that is read about a task.
@@ -37,6 +37,8 @@ pub(super) struct Reading {
     pub(super) state: &'static str,
     pub(super) pill: Markup,
     pub(super) risk: Markup,
+    /// Whether that is of a draft, and assessed again when it is handed in.
+    pub(super) is_foreseen: bool,
     pub(super) score: u32,
     pub(super) level: Markup,
     pub(super) factors: Vec<FactorShown>,
@@ -172,7 +174,8 @@ impl Reading {
             plain_title: domain::rendering::plain(&description),
             state: task.state.as_str(),
             pill: pill(task.state),
-            risk: risk(task.risk.level, Some(task.risk.score)),
+            risk: risk_of(task, true),
+            is_foreseen: !task.is_scored(),
             score: task.risk.score,
             level: risk(task.risk.level, None),
             factors: task.risk.factors.iter().map(factor).collect(),

@@ -125,6 +125,7 @@ fn reading() -> Reading {
         state: "REVIEWING",
         pill: pill(TaskState::Reviewing),
         risk: risk(RiskLevel::High, Some(61)),
+        is_foreseen: false,
         score: 61,
         level: risk(RiskLevel::High, None),
         factors: [("resource_criticality", 90.0), ("blast_radius", 12.5)]

@@ -1,7 +1,7 @@
 //! Risks, states and people: each a shape and a word, never a colour alone.
 
 use domain::risk::RiskLevel;
-use domain::tasks::TaskState;
+use domain::tasks::{Task, TaskState};
 
 use super::Markup;
 use super::filters::symbol;
@@ -19,6 +19,16 @@ pub(crate) fn risk(level: RiskLevel, score: Option<u32>) -> Markup {
         markup.raw(format_args!(" {score}"));
     }
     markup.raw(format_args!("</span>"));
+    markup
+}
+
+/// The risk of a task; that of a draft without a number, and marked as what is foreseen.
+pub(crate) fn risk_of(task: &Task, shows_score: bool) -> Markup {
+    if task.is_scored() {
+        return risk(task.risk.level, shows_score.then_some(task.risk.score));
+    }
+    let mut markup = risk(task.risk.level, None);
+    markup.raw(format_args!(" <span class=\"muted small\">foreseen</span>"));
     markup
 }
 

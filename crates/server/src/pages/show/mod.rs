@@ -12,7 +12,7 @@ mod numbers;
 mod strip;
 mod times;
 
-pub(crate) use badges::{Face, pill, resource_icon, risk, seats};
+pub(crate) use badges::{Face, pill, resource_icon, risk, risk_of, seats};
 pub(crate) use code::{Code, code};
 pub(crate) use diff::{Compared, compared};
 pub(crate) use markup::{Markup, line, lines};

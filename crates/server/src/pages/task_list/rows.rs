@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::App;
 use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Face, HashShown, Markup, line, long, pill, plural, risk, seats};
+use crate::pages::show::{Face, HashShown, Markup, line, long, pill, plural, risk_of, seats};
 
 /// Of a long description the row has the beginning; the whole is on the task's page.
 const TITLE_CHARS_MAX: usize = 140;
@@ -28,7 +28,7 @@ pub(in crate::pages) struct Row {
     pub(in crate::pages) resources: Vec<Markup>,
     pub(in crate::pages) more_resources: Option<String>,
     /// None while nobody has assessed it.
-    pub(in crate::pages) risk: Option<Markup>,
+    pub(in crate::pages) risk: Markup,
     pub(in crate::pages) author: Face,
     pub(in crate::pages) signed: Option<Markup>,
     pub(in crate::pages) strip: Markup,
@@ -72,7 +72,7 @@ impl Rows {
             ticket: ticket.map(line),
             resources: resources.iter().take(RESOURCES_SHOWN).map(|one| line(&one.name())).collect(),
             more_resources: (more > 0).then(|| plural(more, "more resource")),
-            risk: is_scored(task).then(|| risk(task.risk.level, seen.shows_score.then_some(task.risk.score))),
+            risk: risk_of(task, seen.shows_score),
             author: names.face(task.author_id),
             signed: signed(seen),
             strip: HashShown::of(task.content_hash).strip,
@@ -98,10 +98,6 @@ pub(in crate::pages) fn title(config: Option<&TaskConfig>, task: &Task) -> Strin
 /// What the task is called, read from its current revision.
 pub(in crate::pages) fn title_of(seen: &Seen) -> String {
     title(thaw(&seen.config).ok().as_ref(), &seen.task)
-}
-
-fn is_scored(task: &Task) -> bool {
-    task.submitted_at.is_some()
 }
 
 /// How many signatures all policies have of those they need, as the inbox and the task's page count them.

@@ -6,7 +6,7 @@ use testkit::{TestHub, on_each_engine};
 use super::{Reader, holds, lacks, place, post};
 use crate::backdoor::Backdoor;
 use crate::reviews::person;
-use crate::support::id;
+use crate::support::{get, id};
 
 async fn made(hub: &TestHub, key: &str, description: &str, more: Value) -> String {
     let mut body = json!({"config": {"type": "infrastructure", "description": description,
@@ -67,9 +67,20 @@ async fn every_filter_is_a_parameter_and_shows_exactly_what_it_says() {
                 "OPS-7",
                 "database:prod-orders",
                 ">ann@default.example<",
-                "not scored",
+                "MEDIUM</span> <span class=\"muted small\">foreseen</span>",
             ],
         );
+        // A draft has the same risk on its own page, and one that was handed in has a number on both.
+        let own = reader.page(&format!("/tasks/{}", draft)).await;
+        holds(&own, &["MEDIUM</span> <span class=\"muted small\">foreseen</span>", ">Risk, foreseen</h2>"]);
+        let score = format!(
+            "MEDIUM {}</span>",
+            get(&hub, &ann, &format!("/api/v1/tasks/{}", review)).await["risk"]["score"]
+        );
+        let own = reader.page(&format!("/tasks/{}", review)).await;
+        holds(&own, &[&score, ">Risk</h2>"]);
+        holds(&page, &[&score]);
+        lacks(&own, &["foreseen"]);
         holds(&page, &["0 of 1", "class=\"strip\"", "data-live=\"tasks\""]);
         assert!(place(&page, &row(&review)) < place(&page, &row(&draft)), "newest first");
         // A chip leads to the list without it.
