@@ -187,13 +187,20 @@ fn filter<'s>(shell: &'s Shell, asking: &Asking) -> Result<(AgentFilter, List<'s
     let status = given(asking.status.as_deref()).map(str::parse::<AgentStatus>).transpose();
     let status = status.map_err(|error| Problem::field("/status", error.to_string()))?;
     let owner = crate::api::tasks::account(&shell.caller, "/owner", given(asking.owner.as_deref()))?;
-    let label = given(asking.label.as_deref()).map(crate::api::agents::label).transpose()?;
+    let label = given(asking.label.as_deref()).map(label).transpose()?;
     let list = List::new(&shell.caller, "pages/agents")
         .filtered("status", status.map(AgentStatus::as_str))
         .filtered("owner", owner)
         .filtered("label", given(asking.label.as_deref()));
     let after = list.place(given(asking.cursor.as_deref()))?.map(|(at, id)| (at, Id::new(id)));
     Ok((AgentFilter { owner, status, label, with_deactivated: false, after }, list))
+}
+
+/// A label as the cards show it, or as the API takes it: the name of one holds neither sign.
+fn label(text: &str) -> Result<(String, String), Problem> {
+    let (key, value) =
+        text.split_once([':', '=']).ok_or_else(|| Problem::field("/label", "must read key=value"))?;
+    crate::api::agents::label(&format!("{}:{}", key.trim(), value.trim()))
 }
 
 /// What is changed about an agent; `version` is what the person looked at.

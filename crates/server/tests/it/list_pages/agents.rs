@@ -33,6 +33,10 @@ async fn agents_are_shown_changed_drained_and_resumed() {
             ("owner=me", true),
             ("label=env:prod", true),
             ("label=env:dev", false),
+            ("label=env=prod", true),
+            ("label=env%3Dprod", true),
+            ("label=+env+=+prod+", true),
+            ("label=env%3Ddev", false),
         ] {
             let page = reader.page(&format!("/agents?{query}")).await;
             assert_eq!(page.contains("schema-steward"), is_there, "{query}");
