@@ -1,6 +1,8 @@
 //! Drawings made here: where things stand and how lines run. Geometry goes into attributes, colour comes from classes.
 
 pub(super) mod charts;
+#[cfg(test)]
+mod contrast;
 pub(super) mod layers;
 
 /// How wide a text is in the drawing's font of 12 px, from above: letters differ, and a box that is too wide does no harm.
