@@ -197,13 +197,26 @@ fn blast_radius(inputs: &RiskInputs<'_>) -> Factor {
     let touched: u64 = inputs.resources.iter().map(radius).sum();
     let waiting = inputs.dependents.saturating_mul(DEPENDENT_POINTS);
     let exclusive = inputs.resources.iter().filter(|resource| resource.mode == Mode::Exclusive).count();
-    let counted = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    let reason = format!(
-        "{}, {exclusive} of them alone, and {} waiting for it",
-        counted(inputs.resources.len() as u64, "resource"),
-        counted(inputs.dependents, "task")
-    );
+    let waiting_for_it = match inputs.dependents {
+        0 => "no task".to_owned(),
+        1 => "1 task".to_owned(),
+        many => format!("{many} tasks"),
+    };
+    let touched_words = touching(inputs.resources.len(), exclusive);
+    let reason = format!("{touched_words}, and {waiting_for_it} waiting for it");
     weighed(BLAST_RADIUS, capped(touched.saturating_add(waiting)), BLAST_RADIUS_WEIGHT, reason)
+}
+
+/// How much is touched, and how much of it nobody else may touch meanwhile.
+fn touching(resources: usize, exclusive: usize) -> String {
+    match (resources, exclusive) {
+        (0, _) => "no resources".to_owned(),
+        (1, 0) => "1 resource, shared".to_owned(),
+        (1, _) => "1 resource, exclusively".to_owned(),
+        (many, 0) => format!("{many} resources, all of them shared"),
+        (many, all) if all == many => format!("{many} resources, all of them exclusively"),
+        (many, some) => format!("{many} resources, {some} of them exclusively"),
+    }
 }
 
 fn failure_rate(history: History) -> Factor {

@@ -65,7 +65,31 @@ fn a_score_is_the_sum_of_what_its_factors_say() {
     assert_eq!(risk.assessed_by, ASSESSED_BY);
     let names = "database:prod-1 is rated 90 by the catalogue (database:prod-*)";
     assert_eq!(reason(&risk, "resource_criticality"), names);
-    assert_eq!(reason(&risk, "blast_radius"), "2 resources, 1 of them alone, and 1 task waiting for it");
+    assert_eq!(
+        reason(&risk, "blast_radius"),
+        "2 resources, 1 of them exclusively, and 1 task waiting for it"
+    );
+}
+
+#[test]
+fn what_is_touched_is_said_for_one_and_for_many() {
+    let catalogue = catalogue();
+    let said = |modes: &[Mode], dependents: u64| {
+        let touched: Vec<Resource> = modes.iter().map(|mode| resource("vm", "a", *mode)).collect();
+        let risk = assess(&RiskInputs { dependents, ..inputs(&touched, &catalogue) });
+        reason(&risk, "blast_radius").to_owned()
+    };
+    let (alone, shared) = (Mode::Exclusive, Mode::Shared);
+    for (modes, dependents, words) in [
+        (&[][..], 0, "no resources, and no task waiting for it"),
+        (&[alone], 1, "1 resource, exclusively, and 1 task waiting for it"),
+        (&[shared], 2, "1 resource, shared, and 2 tasks waiting for it"),
+        (&[alone, alone], 0, "2 resources, all of them exclusively, and no task waiting for it"),
+        (&[shared, shared], 0, "2 resources, all of them shared, and no task waiting for it"),
+        (&[alone, shared, alone], 0, "3 resources, 2 of them exclusively, and no task waiting for it"),
+    ] {
+        assert_eq!(said(modes, dependents), words);
+    }
 }
 
 #[test]
