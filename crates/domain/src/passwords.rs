@@ -48,7 +48,7 @@ pub fn check_form(text: &str) -> Result<(), BadText> {
 pub fn check(text: &str, email: &str) -> Result<(), BadText> {
     check_form(text)?;
     if text.trim().to_lowercase() == email.to_lowercase() {
-        return Err(BadText("must not be the e-mail address, which everybody knows".to_owned()));
+        return Err(BadText("must not be the email address, which everybody knows".to_owned()));
     }
     Ok(())
 }

@@ -38,14 +38,14 @@ pub fn email(text: &str) -> Result<String, BadText> {
     // Letters of other scripts stay: some of them become ASCII, and another address somebody's.
     let text = text.to_ascii_lowercase();
     if text.len() > EMAIL_BYTES_MAX {
-        return refuse("an e-mail address has at most 254 bytes");
+        return refuse("an email address has at most 254 bytes");
     }
     if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
-        return refuse("an e-mail address holds no spaces and no control characters");
+        return refuse("an email address holds no spaces and no control characters");
     }
     match text.split_once('@') {
         Some((local, domain)) if !local.is_empty() && !domain.is_empty() && !domain.contains('@') => Ok(text),
-        _ => refuse("an e-mail address has one @ with something before and after it"),
+        _ => refuse("an email address has one @ with something before and after it"),
     }
 }
 

@@ -136,7 +136,7 @@ async fn the_client_logs_in_and_out_with_a_password() {
     assert!(client.me().await.is_err());
     let wrong = wire::LogIn { password: "wrong horse battery".to_owned(), ..request };
     let refused = stranger.log_in(&wrong).await.unwrap_err().to_string();
-    assert!(refused.contains("e-mail or password is wrong") && !refused.contains("horse"), "{refused}");
+    assert!(refused.contains("email or password is wrong") && !refused.contains("horse"), "{refused}");
     served.stop();
 }
 
@@ -164,7 +164,7 @@ async fn a_password_that_is_typed_is_not_seen_and_the_login_is_kept_for_its_owne
         assert!(!seen.contains("zebra") && !ran.out.contains("zebra") && !ran.err.contains("zebra"));
         match typed == password {
             true => assert!(ran.done().contains("logged in as")),
-            false => ran.assert_refused(REFUSED, &["e-mail or password is wrong"]),
+            false => ran.assert_refused(REFUSED, &["email or password is wrong"]),
         }
         assert_eq!(login_file(&home).exists(), typed == password);
     }

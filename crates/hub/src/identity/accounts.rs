@@ -102,11 +102,11 @@ async fn existing(
 ) -> Result<Created, HubError> {
     let org = act.org();
     if members::get(tx, org, known.id).await?.is_some() {
-        return Err(HubError::Conflict("a member has this e-mail already".into()));
+        return Err(HubError::Conflict("a member has this email already".into()));
     }
     if may_add(known, org, standing.is_instance_admin()) {
         return Err(HubError::Conflict(format!(
-            "the account {} has this e-mail; add it with POST /organizations/{org}/members",
+            "the account {} has this email; add it with POST /organizations/{org}/members",
             known.id
         )));
     }
@@ -237,7 +237,7 @@ async fn locked(tx: &mut Tx, act: &Act<Change>) -> Result<Option<Locked>, HubErr
 async fn save(tx: &mut Tx, act: &Act<Change>, before: &Account, after: &Account) -> Result<(), HubError> {
     let taken = accounts::by_email(tx, &after.email).await?;
     if taken.is_some_and(|other| other.id != after.id) {
-        return Err(HubError::Conflict("another account has this e-mail".into()));
+        return Err(HubError::Conflict("another account has this email".into()));
     }
     accounts::update(tx, before, after).await?;
     if after.status != AccountStatus::Active {

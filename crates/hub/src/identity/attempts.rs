@@ -70,7 +70,7 @@ impl Attempts {
     /// Begins an attempt of which only the address is known: somebody comes back from the provider of logins.
     pub(crate) fn come_back(&self, origin: &Origin, at: Timestamp) -> Result<Attempt<'_>, HubError> {
         let address = address(origin);
-        let what = "too many failed attempts to log in from your address";
+        let what = "too many failed attempts to sign in from your address";
         allowed(self.by_address.check(address, at), what)?;
         Ok(Attempt { attempts: self, email: None, address: Some(address), at })
     }
@@ -78,7 +78,7 @@ impl Attempts {
     /// Begins an attempt of somebody who is logged in to prove their password, unless there were too many.
     pub(crate) fn prove(&self, email: &str, at: Timestamp) -> Result<Attempt<'_>, HubError> {
         let email = sha256(email.to_lowercase().as_bytes());
-        allowed(self.by_email.check(email, at), "too many failed attempts with this e-mail")?;
+        allowed(self.by_email.check(email, at), "too many failed attempts with this email")?;
         Ok(Attempt { attempts: self, email: Some(email), address: None, at })
     }
 
@@ -102,7 +102,7 @@ impl Attempts {
 
     /// Counts a browser that is sent to the provider of logins.
     pub(crate) fn flow(&self, origin: &Origin, at: Timestamp) -> Result<(), HubError> {
-        allowed(self.flows.check(address(origin), at), "too many logins are begun from your address")
+        allowed(self.flows.check(address(origin), at), "too many sign-ins are begun from your address")
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Sent {
 }
 
 fn provider(hub: &Hub) -> Result<&Provider, HubError> {
-    hub.config.oidc.as_ref().ok_or(HubError::NotFound("way to log in at this hub"))
+    hub.config.oidc.as_ref().ok_or(HubError::NotFound("way to sign in at this hub"))
 }
 
 fn unavailable(provider: &Provider) -> impl FnOnce(Trouble) -> HubError {

@@ -127,7 +127,7 @@ async fn only_admin(tx: &mut Tx) -> Result<Account, HubError> {
         Err(admins) if admins.is_empty() => Err(HubError::NotFound("active admin; make one")),
         Err(_) => Err(HubError::InvalidState {
             state: "ambiguous".into(),
-            detail: "there are several admins; say whose link it shall be, by e-mail or id".into(),
+            detail: "there are several admins; say whose link it shall be, by email or id".into(),
         }),
     }
 }

@@ -22,7 +22,7 @@ pub struct Shown {
     pub org: Option<Id<Organization>>,
 }
 
-const WRONG: HubError = HubError::Unauthenticated("e-mail or password is wrong");
+const WRONG: HubError = HubError::Unauthenticated("email or password is wrong");
 
 struct Unit {
     beginner: Beginner,

@@ -55,7 +55,7 @@ async fn good(hub: &TestHub, account: &Account) -> (LoggedIn, Caller) {
 
 fn is_wrong(outcome: Result<LoggedIn, HubError>) {
     match outcome.err() {
-        Some(HubError::Unauthenticated("e-mail or password is wrong")) => {}
+        Some(HubError::Unauthenticated("email or password is wrong")) => {}
         other => panic!("{other:?}"),
     }
 }

@@ -81,9 +81,9 @@ impl Done {
     fn words(self) -> &'static str {
         match self {
             Self::Connected => "Your account is connected. You can sign in that way from now on.",
-            Self::Disconnected => "Your account is disconnected. Your other logins have ended.",
-            Self::Ended => "The login has ended.",
-            Self::Password => "Your password is set. Your other logins have ended.",
+            Self::Disconnected => "Your account is disconnected. Your other sign-ins have ended.",
+            Self::Ended => "The sign-in has ended.",
+            Self::Password => "Your password is set. Your other sign-ins have ended.",
             Self::Switched => "You act in another organization now.",
         }
     }

@@ -36,6 +36,8 @@ mod show;
 mod snapshots;
 mod task_list;
 pub(crate) mod tasks;
+#[cfg(test)]
+mod vocabulary;
 mod wrong;
 
 use askama::Template;

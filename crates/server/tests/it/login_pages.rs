@@ -126,7 +126,7 @@ async fn the_login_page_leads_to_where_one_wanted_and_nowhere_else() {
         let wrong = [("email", "<b>bob</b>"), ("password", "wrong horse battery")];
         let wrong = expect(hub.request("POST", "/login").form(&wrong), 401).await;
         is_page(&wrong);
-        assert!(wrong.text().contains("E-mail or password is wrong."));
+        assert!(wrong.text().contains("Email or password is wrong."));
         assert!(!wrong.text().contains("<b>bob") && !wrong.text().contains("wrong horse"));
         for _ in 0..9 {
             let form = [("email", email.as_str()), ("password", "wrong horse battery")];

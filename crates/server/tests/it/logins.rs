@@ -114,7 +114,7 @@ async fn whoever_may_not_log_in_is_told_the_same_for_the_same_work() {
             let before = hub.hub.coordination.hashing.count();
             let answer = send(attempt(&hub, body.clone())).await;
             assert_eq!(hub.hub.coordination.hashing.count() - before, 1, "{body}");
-            assert_eq!(answer.problem(401, "UNAUTHENTICATED")["detail"], "e-mail or password is wrong");
+            assert_eq!(answer.problem(401, "UNAUTHENTICATED")["detail"], "email or password is wrong");
             shapes.push((shape(&answer), body));
         }
         for (found, body) in &shapes {

@@ -242,7 +242,7 @@ async fn failures_close_the_address_and_successes_do_not() {
             }
         };
         assert_eq!(sent, 59);
-        is_refusal(&refused, 429, "Too many logins are begun");
+        is_refusal(&refused, 429, "Too many sign-ins are begun");
     })
     .await;
 }

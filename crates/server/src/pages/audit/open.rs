@@ -88,7 +88,7 @@ fn facts(row: &Found, known: &Known) -> Vec<(&'static str, Markup)> {
         ("About", Some(subject(row, known))),
         ("Actor", Some(called("account", entry.actor.raw(), known))),
         ("Key", entry.key_id.map(|key| called("api_key", key.raw(), known))),
-        ("Login", text(&entry.login_session_id)),
+        ("Sign-in", text(&entry.login_session_id)),
         ("Session", id(entry.session_id)),
         ("Address", text(&entry.ip)),
         ("Program", text(&entry.user_agent)),

@@ -230,11 +230,11 @@ fn not_with(minter: Id<Account>, mine: &Mine, dossier: &Dossier, people: &People
         ApprovalKind::Override if dossier.asked.as_ref().is_some_and(|asked| asked.by == minter) => {
             "asked for this override"
         }
-        ApprovalKind::Override => "is behind the login of whoever asked for this override",
+        ApprovalKind::Override => "is behind the sign-in of whoever asked for this override",
     };
     let mut words = Markup::default();
     words.raw(format_args!(
-        "{name} made the password or key behind this login, so what you sign with it counts as signed by {name} too. \
+        "{name} made the password or key behind this sign-in, so what you sign with it counts as signed by {name} too. \
          {name} {hand}, and it takes two people. "
     ));
     words.text("Set a password of your own and sign in again with it; then you can sign here.");

@@ -200,7 +200,7 @@ fn where_this_login_cannot_sign() {
     let sign = Sign { shell: Frame, read: read(), menu: menu() }.render().unwrap();
     let pane = Pane { read: read(), back: "/" }.render().unwrap();
     for part in [sign, pane] {
-        assert!(part.contains("Not with this login") && part.contains("&#60;Ada&#62; made it."), "{part}");
+        assert!(part.contains("Not with this sign-in") && part.contains("&#60;Ada&#62; made it."), "{part}");
         assert!(part.contains("href=\"/account#password\"") && !part.contains("<form"), "{part}");
     }
 }

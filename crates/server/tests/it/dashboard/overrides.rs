@@ -91,7 +91,7 @@ async fn who_came_with_anothers_password_is_told_to_make_one_of_their_own() {
             let page = office.page(&eve, &page).await;
             for words in [
                 "id=\"not-with\"",
-                "Not with this login",
+                "Not with this sign-in",
                 "asked for this override",
                 "href=\"/account#password\"",
             ] {
