@@ -87,7 +87,13 @@ struct Places(Vec<usize>);
 
 impl Col for Places {
     fn from_cell(cell: Cell<'_>) -> std::result::Result<Self, String> {
-        serde_json::from_str(cell.text()?).map(Self).map_err(|error| error.to_string())
+        let text = cell.text()?;
+        // Most are asked for one policy, and queues read many.
+        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        if let Some(Ok(one)) = inside.map(str::parse) {
+            return Ok(Self(vec![one]));
+        }
+        serde_json::from_str(text).map(Self).map_err(|error| error.to_string())
     }
 }
 

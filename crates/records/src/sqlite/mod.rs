@@ -25,6 +25,10 @@ const WRITER_CACHE_KIB: u32 = 64 * 1024;
 /// Rows of a list may lie all over the file of a large hub. Taken up as it is needed, so only by those.
 const READER_CACHE_KIB: u32 = 32 * 1024;
 
+/// More rows than these are a page of a list, which has room at once instead of being moved each time it has doubled.
+const FEW_ROWS: usize = 4;
+const PAGE_ROWS: usize = 60;
+
 /// A connection as a [`crate::Tx`] uses it.
 pub(crate) struct LiteTx {
     pub(super) conn: Connection,
@@ -67,6 +71,9 @@ impl LiteTx {
         let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(failed)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(failed)? {
+            if found.len() == FEW_ROWS {
+                found.reserve(PAGE_ROWS);
+            }
             found.push(T::from_row(&Row::Lite(row))?);
         }
         Ok(found)
