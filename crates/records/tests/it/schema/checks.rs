@@ -77,7 +77,8 @@ async fn no_row_is_checked_with_a_table_made_for_it() {
     for statement in registered() {
         let text = (statement.texts)().0;
         let is_of = |table: &&str| {
-            text.starts_with(&format!("INSERT INTO {table} ")) || text.starts_with(&format!("UPDATE {table} "))
+            text.starts_with(&format!("INSERT INTO {table} "))
+                || text.starts_with(&format!("UPDATE {table} "))
         };
         let Some(table) = WORDS.iter().map(|(table, _)| *table).find(is_of) else { continue };
         // What a statement searches for may need one; what it writes may not.
@@ -87,7 +88,8 @@ async fn no_row_is_checked_with_a_table_made_for_it() {
         let mut explain = conn.prepare(&format!("EXPLAIN {text}")).unwrap();
         let steps: Vec<String> =
             explain.raw_query().mapped(|row| row.get::<_, String>(1)).map(Result::unwrap).collect();
-        let filled = steps.windows(2).filter(|pair| pair[0] == "OpenEphemeral" && pair[1] == "String8").count();
+        let filled =
+            steps.windows(2).filter(|pair| pair[0] == "OpenEphemeral" && pair[1] == "String8").count();
         let allowed = if table == "tasks" { OF_ACTIVE_TASKS } else { 0 };
         assert!(filled <= allowed, "{filled} tables for a row of {text}");
         looked_at += 1;
