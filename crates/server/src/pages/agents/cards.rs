@@ -6,13 +6,15 @@ use hub::agents::Seen;
 use uuid::Uuid;
 
 use crate::pages::lists::{Address, Names};
-use crate::pages::show::{Face, Markup, ago, grouped, line, long, plural};
+use crate::pages::show::{Face, Markup, ago, grouped, line, long, plural, whole};
 
 /// One agent.
 pub(in crate::pages) struct Card {
     pub(in crate::pages) id: Uuid,
     pub(in crate::pages) face: Face,
     pub(in crate::pages) description: Markup,
+    /// The same where the card shows only its beginning.
+    pub(in crate::pages) whole: Option<String>,
     pub(in crate::pages) dot: &'static str,
     pub(in crate::pages) health: String,
     pub(in crate::pages) heard: Option<Markup>,
@@ -54,6 +56,7 @@ pub(in crate::pages) fn card(seen: &Seen, names: &Names, address: &Address, now:
         id: agent.id.raw(),
         face: Face { name: agent.name.clone(), is_agent: true, is_me: false },
         description: line(&agent.description),
+        whole: whole(&agent.description),
         dot,
         health,
         heard: agent.last_heartbeat.map(|at| ago(at, now)),

@@ -7,9 +7,9 @@ use uuid::Uuid;
 use super::asking::View;
 use crate::App;
 use crate::pages::lists::Names;
-use crate::pages::reading::title;
+use crate::pages::reading::description;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Markup, ago, line, lines, pill};
+use crate::pages::show::{Markup, ago, line, lines, pill, whole};
 use crate::problem::Problem;
 
 const DONE_SHOWN: i64 = 100;
@@ -19,6 +19,7 @@ pub(super) struct Row {
     pub(super) id: String,
     pub(super) to: String,
     pub(super) title: Markup,
+    pub(super) whole: Option<String>,
     pub(super) icon: &'static str,
     pub(super) answer: &'static str,
     pub(super) at: Markup,
@@ -47,10 +48,12 @@ fn row(answered: &Answered, names: &Names, (shell, current): (&Shell, &[Uuid])) 
         (_, Answer::Reject) => ("You rejected", "x"),
         (_, Answer::RequestChanges) => ("You requested changes", "edit"),
     };
+    let words = description(&task.config);
     Some(Row {
         id: approval.id.to_string(),
         to: View::Done.address().with("open", approval.id).to_string(),
-        title: title(&task.config),
+        title: line(&words),
+        whole: whole(&words),
         icon,
         answer,
         at: ago(response.at, shell.now),

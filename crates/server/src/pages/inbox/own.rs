@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::asking::View;
 use crate::App;
-use crate::pages::reading::title;
+use crate::pages::reading::description;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Markup, line, long, risk, seats};
+use crate::pages::show::{Markup, line, long, risk, seats, whole};
 use crate::problem::Problem;
 
 const OWN_SHOWN: i64 = 100;
@@ -19,6 +19,7 @@ pub(super) struct Own {
     pub(super) id: String,
     pub(super) to: String,
     pub(super) title: Markup,
+    pub(super) whole: Option<String>,
     pub(super) risk: Markup,
     pub(super) seats: Markup,
     pub(super) missing: Vec<Markup>,
@@ -39,11 +40,13 @@ fn row(seen: &Seen, shell: &Shell, current: &[Uuid]) -> Own {
     let (task, summary) = (&seen.task, seen.review.as_ref().map(|review| &review.summary));
     let given = summary.map_or(0, |all| all.tallies.iter().map(|one| one.approved.min(one.required)).sum());
     let needed = summary.map_or(0, |all| all.tallies.iter().map(|one| one.required).sum());
+    let words = description(&seen.config);
     let missing = summary.iter().flat_map(|all| &all.missing);
     Own {
         id: task.id.to_string(),
         to: View::Own.address().with("task", task.id).to_string(),
-        title: title(&seen.config),
+        title: line(&words),
+        whole: whole(&words),
         risk: risk(task.risk.level, Some(task.risk.score)),
         seats: seats(given, needed),
         missing: missing.map(|missing| line(missing)).collect(),

@@ -13,9 +13,9 @@ use crate::App;
 use crate::pages::form::Filled;
 use crate::pages::lead_to;
 use crate::pages::lists::Names;
-use crate::pages::reading::title;
+use crate::pages::reading::description;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Markup, ago, line, pill};
+use crate::pages::show::{Markup, ago, line, pill, whole};
 use crate::problem::Problem;
 
 const TOLD_SHOWN: i64 = 100;
@@ -31,6 +31,7 @@ pub(super) struct Row {
     pub(super) id: String,
     pub(super) to: String,
     pub(super) title: Markup,
+    pub(super) whole: Option<String>,
     pub(super) icon: &'static str,
     pub(super) words: &'static str,
     pub(super) at: Markup,
@@ -54,10 +55,12 @@ pub(super) async fn listed(app: &App, shell: &Shell, current: &[Uuid]) -> Result
 fn row(told: &Told, names: &Names, (shell, current): (&Shell, &[Uuid])) -> Row {
     let (what, task) = (&told.notification, &told.task.task);
     let (words, icon) = said(what.kind);
+    let description = description(&told.task.config);
     Row {
         id: what.id.to_string(),
         to: View::Told.address().with("task", task.id).to_string(),
-        title: title(&told.task.config),
+        title: line(&description),
+        whole: whole(&description),
         icon,
         words,
         at: ago(what.created_at, shell.now),

@@ -11,7 +11,7 @@ use super::{ROWS_SHOWN, Rows};
 use crate::App;
 use crate::pages::reading::{Due, described, due};
 use crate::pages::shell::Shell;
-use crate::pages::show::{Markup, line, long, resource_icon, risk, seats, strip};
+use crate::pages::show::{Markup, line, long, resource_icon, risk, seats, strip, whole};
 use crate::problem::Problem;
 
 const STRIP_BARS: usize = 16;
@@ -24,6 +24,8 @@ pub(super) struct Row {
     pub(super) to: String,
     pub(super) title: Markup,
     pub(super) plain_title: String,
+    /// The title where the row shows only its beginning.
+    pub(super) whole: Option<String>,
     pub(super) risk: Markup,
     pub(super) urgent: bool,
     /// Why it stands above what is riskier.
@@ -83,6 +85,7 @@ fn row(waiting: &Waiting, shell: &Shell) -> Row {
         risk: risk(task.risk.level, Some(task.risk.score)),
         urgent: approval.priority == Priority::Urgent,
         is_raised: approval.priority == Priority::High,
+        whole: whole(&description),
         is_override: approval.kind == ApprovalKind::Override,
         age: long(approval.created_at, shell.now),
         author: line(&waiting.task.author_name),

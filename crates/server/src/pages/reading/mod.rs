@@ -34,6 +34,8 @@ pub(super) struct Reading {
     pub(super) title: Markup,
     /// The title where there can be no marks: in the tab of the browser.
     pub(super) plain_title: String,
+    /// How long the title is, where its page shows only its beginning above what is signed.
+    pub(super) length: Option<String>,
     pub(super) state: &'static str,
     pub(super) pill: Markup,
     pub(super) risk: Markup,
@@ -120,6 +122,9 @@ pub(super) struct ResourceShown {
     pub(super) mode: &'static str,
 }
 
+/// A phone shows so many characters of a title in its lines; every other screen shows more.
+const TITLE_CHARACTERS: usize = 120;
+
 const SOON: std::time::Duration = std::time::Duration::from_secs(2 * 60 * 60);
 
 /// What the names of a dossier look like to whoever reads it.
@@ -172,6 +177,7 @@ impl Reading {
             id: task.id.to_string(),
             title: line(&description),
             plain_title: domain::rendering::plain(&description),
+            length: length(&description),
             state: task.state.as_str(),
             pill: pill(task.state),
             risk: risk_of(task, true),
@@ -207,6 +213,12 @@ impl Reading {
             tags: task.tags.iter().map(|tag| line(tag)).collect(),
         }
     }
+}
+
+/// How many characters a title has that may need more lines than its page gives it.
+fn length(description: &str) -> Option<String> {
+    let count = description.chars().count();
+    (count > TITLE_CHARACTERS).then(|| plural(count, "character"))
 }
 
 /// As time has it: what nobody can run any more is not what will run.

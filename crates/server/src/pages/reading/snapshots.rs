@@ -122,6 +122,7 @@ fn reading() -> Reading {
         id: TASK.to_owned(),
         title: title(),
         plain_title: domain::rendering::plain(HOSTILE),
+        length: None,
         state: "REVIEWING",
         pill: pill(TaskState::Reviewing),
         risk: risk(RiskLevel::High, Some(61)),

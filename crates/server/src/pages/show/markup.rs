@@ -3,7 +3,10 @@
 use std::fmt::{self, Write};
 
 use askama::filters::HtmlSafe;
-use domain::rendering::{Piece, pieces};
+use domain::rendering::{Piece, pieces, plain};
+
+/// Two lines of a narrow row hold this many characters.
+const ROW_CHARACTERS: usize = 60;
 
 /// HTML that is finished: whatever strangers wrote is escaped in it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -56,6 +59,11 @@ impl Markup {
 /// Text on one line, such as a title or a name. A line break in it is marked like everything else that is hidden.
 pub(crate) fn line(text: &str) -> Markup {
     shown(text, false)
+}
+
+/// The whole of a text for whom a row shows only its first lines; none where they hold all of it.
+pub(crate) fn whole(text: &str) -> Option<String> {
+    (text.chars().nth(ROW_CHARACTERS).is_some()).then(|| plain(text))
 }
 
 /// Text that may have several lines, such as a comment.

@@ -15,7 +15,7 @@ mod times;
 pub(crate) use badges::{Face, pill, resource_icon, risk, risk_of, seats};
 pub(crate) use code::{Code, code};
 pub(crate) use diff::{Compared, compared};
-pub(crate) use markup::{Markup, line, lines};
+pub(crate) use markup::{Markup, line, lines, whole};
 pub(crate) use numbers::{counted, grouped, plural};
 pub(crate) use strip::{HashShown, strip};
 pub(crate) use times::{absolute, ago, clock, long, span, time};

@@ -6,6 +6,7 @@
 mod acts;
 mod deciding;
 mod everybody;
+mod lengths;
 mod lists;
 mod merging;
 mod pages;
