@@ -12,6 +12,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::Filter;
+use super::batch::LISTED_MAX;
 use crate::App;
 use crate::pages::lists::{Address, Chip, given};
 use crate::pages::shell::Shell;
@@ -19,6 +20,10 @@ use crate::pages::show::counted;
 use crate::problem::Problem;
 
 const TEXT_BYTES_MAX: usize = 200;
+/// An id and what separates it from the next.
+const PICKED_BYTES_MAX: usize = LISTED_MAX * 37;
+/// What is between two ids; it means nothing in a query.
+const BETWEEN: &str = ".";
 
 /// The query; what is empty was not asked for.
 #[derive(Deserialize, Validate, Default)]
@@ -35,6 +40,9 @@ pub(crate) struct Asking {
     pub(super) done: Option<Uuid>,
     #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
     view: Option<String>,
+    /// Which requests come back ticked, so that whoever reads one of a batch first has not to select the others again.
+    #[garde(inner(length(bytes, max = PICKED_BYTES_MAX)))]
+    picked: Option<String>,
     #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
     q: Option<String>,
     #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
@@ -76,6 +84,12 @@ impl View {
     }
 }
 
+/// The way to read one of those that are ticked.
+pub(super) fn reads_first(open: Uuid, picked: &[Uuid]) -> Address {
+    let ids: Vec<String> = picked.iter().map(Uuid::to_string).collect();
+    Address::of("/").with("open", open).with("picked", ids.join(BETWEEN))
+}
+
 impl Asking {
     pub(super) fn view(&self) -> Result<View, Problem> {
         let word = given(self.view.as_deref());
@@ -100,6 +114,18 @@ impl Asking {
     pub(super) fn address(&self) -> Address {
         let whole = Address::of("/").maybe("view", given(self.view.as_deref()));
         self.filters().into_iter().fold(whole, |address, (name, value)| address.maybe(name, value))
+    }
+
+    /// The list that one goes back to: what was ticked in it still is.
+    pub(super) fn back(&self) -> Address {
+        self.address().maybe("picked", given(self.picked.as_deref()))
+    }
+
+    /// What comes back ticked. It signs nothing, and what cannot be in a batch has no box.
+    pub(super) fn picked(&self) -> Result<Vec<Uuid>, Problem> {
+        let ids = given(self.picked.as_deref()).into_iter().flat_map(|ids| ids.split(BETWEEN));
+        ids.map(|id| id.parse().map_err(|_| Problem::field("/picked", "must be the ids of requests")))
+            .collect()
     }
 
     pub(super) fn sought(&self) -> Result<Sought, Problem> {
@@ -179,6 +205,12 @@ mod tests {
         assert_eq!(asking.view().unwrap(), View::Waiting);
         assert_eq!(asking.address().to_string(), "/?q=a%26b");
         assert_eq!(View::Done.address().to_string(), "/?view=done");
+        let picked = Asking { picked: Some(format!("{0}.{0}", Uuid::nil())), ..Asking::default() };
+        assert_eq!(picked.picked().unwrap(), [Uuid::nil(), Uuid::nil()]);
+        assert_eq!(picked.address().to_string(), "/");
+        assert!(picked.back().to_string().starts_with("/?picked=00000000-"), "{}", picked.back());
+        let wrong = Asking { picked: Some("a".into()), ..Asking::default() };
+        assert!(wrong.picked().is_err());
         let wrong = Asking { view: Some("other".into()), ..Asking::default() };
         assert!(wrong.view().is_err());
         let wrong = Asking { risk: Some("VAST".into()), ..Asking::default() };

@@ -12,7 +12,7 @@ use hub::tasks::{self, Dossier, Mine};
 use uuid::Uuid;
 use wire::Code;
 
-use super::asking::Asking;
+use super::asking::{Asking, reads_first};
 use super::{Pane, pairs, shown};
 use crate::App;
 use crate::pages::decisions::{hash, reason};
@@ -49,6 +49,8 @@ pub(super) struct Item {
     pub(super) happens: Markup,
     pub(super) yours: String,
     pub(super) opened: Option<String>,
+    /// The way to read it, with the others still ticked.
+    pub(super) to: String,
     /// The way to the same list without it.
     pub(super) without: String,
 }
@@ -136,6 +138,7 @@ fn item(dossier: &Dossier, ids: &[Uuid], shell: &Shell) -> Option<Item> {
             false => format!("one of {needed}"),
         },
         opened: mine.approval.acknowledged_at.map(|at| clock(at, shell.now)),
+        to: reads_first(mine.approval.id.raw(), ids).to_string(),
         without: match without.is_empty() {
             true => "/".to_owned(),
             false => format!("/approvals/batch?{}", without.join("&")),

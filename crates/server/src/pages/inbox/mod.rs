@@ -180,7 +180,7 @@ async fn shown(
         more,
         batches,
         stats,
-        back: asking.address().to_string(),
+        back: asking.back().to_string(),
         pane,
         shell,
     };

@@ -198,6 +198,7 @@ fn the_list_that_is_signed() {
         happens: line("Touches database:prod-<orders>."),
         yours: "last of 2".to_owned(),
         opened: opened.map(str::to_owned),
+        to: format!("/?open={id}&picked={FIRST}.{SECOND}"),
         without: "/".to_owned(),
     };
     let tasks = vec![item(FIRST, Some("15:02 UTC")), item(SECOND, None)];

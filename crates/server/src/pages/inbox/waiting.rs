@@ -57,10 +57,13 @@ pub(super) async fn rows(
     let Inbox { mut waiting, batches, is_cut } = inbox;
     let has_more = waiting.len() > ROWS_SHOWN as usize;
     waiting.truncate(ROWS_SHOWN as usize);
+    let picked = asking.picked()?;
     let rows = waiting.iter().map(|waiting| {
         let mut row = row(waiting, shell);
-        let is_named = current.contains(&waiting.approval.id.raw());
-        (row.current, row.picked) = (is_named && !is_batch, is_named && is_batch);
+        let id = waiting.approval.id.raw();
+        let is_named = current.contains(&id);
+        row.current = is_named && !is_batch;
+        row.picked = is_named && is_batch || picked.contains(&id);
         row.batchable &= batches;
         row.to = asking.address().with("open", &row.id).to_string();
         row
@@ -82,10 +85,10 @@ fn row(waiting: &Waiting, shell: &Shell) -> Row {
         to: String::new(),
         title: line(&description),
         plain_title: domain::rendering::plain(&description),
+        whole: whole(&description),
         risk: risk(task.risk.level, Some(task.risk.score)),
         urgent: approval.priority == Priority::Urgent,
         is_raised: approval.priority == Priority::High,
-        whole: whole(&description),
         is_override: approval.kind == ApprovalKind::Override,
         age: long(approval.created_at, shell.now),
         author: line(&waiting.task.author_name),

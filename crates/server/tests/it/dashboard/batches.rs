@@ -64,6 +64,40 @@ async fn all_that_was_opened_is_signed_together() {
     .await;
 }
 
+/// Whoever reads one of them first finds the others as they were left, without any script; and still nothing is signed.
+#[tokio::test]
+async fn what_was_ticked_is_still_ticked_after_one_was_read() {
+    on_each_engine(async |hub| {
+        let desk = desk(&hub).await;
+        let two = two(&desk).await;
+        let other = desk.submitted(small("Third")).await;
+        let other = id(&desk.asked(&other).await);
+        let page = desk.page(&two.list).await;
+        let first = page.split("<a class=\"btn btn-sm\" href=\"").nth(1).unwrap();
+        let to = first.split('"').next().unwrap().replace("&#38;", "&");
+        assert!(first.split("</a>").next().unwrap().ends_with("Open first"), "{page}");
+        let opened = desk.page(&to).await;
+        assert!(opened.contains("id=\"pane-title\""), "{opened}");
+        let is_ticked = |page: &str, request: &str| {
+            let value = format!("name=\"approval_ids\" value=\"{request}\"");
+            page.split(&value).nth(1).unwrap().split('>').next().unwrap().ends_with(" checked")
+        };
+        assert!(two.requests.iter().all(|request| is_ticked(&opened, request)), "{opened}");
+        assert!(!is_ticked(&opened, &other), "{opened}");
+        let back = opened.split("pane-back\"><a href=\"").nth(1).unwrap().split('"').next().unwrap();
+        let back = desk.page(&back.replace("&#38;", "&")).await;
+        assert!(two.requests.iter().all(|request| is_ticked(&back, request)), "{back}");
+        for task in &two.tasks {
+            assert_eq!(desk.state(task).await, "REVIEWING");
+        }
+        let wrong = format!("/?picked={}", "x".repeat(40));
+        expect(desk.bob.on(hub.request("GET", &wrong)), 422).await;
+        let many = format!("/?picked={}", vec![other; 60].join("."));
+        expect(desk.bob.on(hub.request("GET", &many)), 422).await;
+    })
+    .await;
+}
+
 /// The hidden fields of the form that signs: the list has a form to the same address that has none.
 fn batch_fields(page: &str) -> Vec<(String, String)> {
     let forms = page.split("<form ").skip(1).filter_map(|form| form.split("</form>").next());
