@@ -617,13 +617,18 @@ function pick() {
   return box != null;
 }
 
-/** Chooses, and signs nothing. @param {string} value */
+/** Chooses, goes to the first field of what was chosen, and signs nothing: Enter in a field of these forms sends nothing, since
+ *  the first button of each is disabled. @param {string} value */
 function choose(value) {
   const radio = /** @type {HTMLInputElement|null} */ (first(`#sign [name=decision][value=${value}]`));
   if (!radio || radio.disabled) return false;
   radio.checked = true;
   radio.dispatchEvent(new Event("change", { bubbles: true }));
-  first(`#sign .when-${value}`)?.scrollIntoView({ block: "nearest" });
+  const part = first(`#sign .when-${value}`);
+  part?.scrollIntoView({ block: "nearest" });
+  // Text and lists only. Never a button and never a radio.
+  const field = /** @type {HTMLElement|null|undefined} */ (part?.querySelector("input:not([type=hidden], [type=radio], [type=checkbox]), textarea, select"));
+  field?.focus({ preventScroll: true });
   return true;
 }
 
@@ -640,8 +645,10 @@ function escape(field) {
   // Popovers close by themselves.
   if (first(":popover-open")) return;
   const block = signatureBlock();
-  if (isTyping(field)) /** @type {HTMLElement} */ (field).blur();
-  else if (chosen() && block) clearChoice(block);
+  // A field that a choice has led to, and that nobody has written in, goes with the choice.
+  const isEmpty = field !== null && !isDirty(field) && field.closest("#sign") !== null && chosen() !== null;
+  if (isTyping(field) && !isEmpty) /** @type {HTMLElement} */ (field).blur();
+  else if (chosen() && block) { clearChoice(block); go("#sign"); }
   else for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("main [id^='row-'] input:checked"))) box.checked = false;
 }
 
@@ -713,7 +720,10 @@ function begin() {
   addEventListener("pageshow", ({ persisted }) => { if (persisted) { connect(); refreshSoon(); } });
   addEventListener("pagehide", () => { const left = socket; socket = undefined; left?.close(); clearTimeout(retryTimer); clearTimeout(pollTimer); });
   // After signing one goes on with the next row, never with a button.
-  if (new URLSearchParams(location.search).has("done")) first("main [id^='row-'] .item-title")?.focus({ preventScroll: true });
+  const asked = new URLSearchParams(location.search);
+  if (asked.has("done")) first("main [id^='row-'] .item-title")?.focus({ preventScroll: true });
+  // What was opened is read next; the list before it would have to be gone through first.
+  if (asked.has("open") || asked.has("task")) first("#pane-title")?.focus({ preventScroll: true });
   if (document.body.dataset.live === "inbox" || document.body.dataset.live === "tasks") showHeld(new Map());
   connect();
 }

@@ -52,19 +52,63 @@ async fn approving_by_key_takes_a_letter_and_then_control_and_enter() {
     for (letter, choice) in [('r', "reject"), ('c', "changes"), ('d', "delegate"), ('a', "approve")] {
         browser.press(&[letter]).await;
         assert_eq!(browser.value(CHOSEN).await, json!(choice));
+        browser.press(&[keys::ESCAPE]).await;
+        assert_eq!(browser.value(CHOSEN).await, json!(null), "escape undoes the choice");
     }
-    browser.press(&[keys::ESCAPE]).await;
-    assert_eq!(browser.value(CHOSEN).await, json!(null), "escape undoes the choice");
     browser.press(&['a']).await;
     browser.press(&[keys::ENTER]).await;
     assert_eq!(office.state(&task).await, "REVIEWING", "neither the letter nor Enter signs");
-    browser.press(&['m']).await;
+    browser.click("#c-new").await;
     browser.press(&[keys::CONTROL, keys::ENTER]).await;
     assert_eq!(office.state(&task).await, "REVIEWING", "whoever writes a comment signs nothing");
     browser.press(&[keys::ESCAPE]).await;
     browser.press(&[keys::CONTROL, keys::ENTER]).await;
     approved(&office, &task).await;
     browser.wait("location.search.startsWith('?done=')").await;
+    browser.close().await;
+}
+
+/// Whoever decides by key is where they read and where they write, and neither Enter nor a letter there signs.
+#[tokio::test]
+async fn the_focus_goes_where_one_reads_and_then_where_one_writes() {
+    let office = Office::open().await;
+    crate::reviews::person(&office.hub, "zoe", &["reviewer"]).await;
+    let task = office.task("Add an index").await;
+    let request = office.request(&task).await;
+    let focus = "document.activeElement.id";
+    let browser = office.live("/").await;
+    browser.press(&['j']).await;
+    browser.press(&[keys::ENTER]).await;
+    browser.wait(&format!("location.search.includes('{}') && {focus} === 'pane-title'", id(&request))).await;
+    for path in [format!("/?open={}", id(&request)), format!("/tasks/{}", id(&task))] {
+        browser.go(&path).await;
+        browser.wait(super::LIVE).await;
+        for (letter, field) in [('a', "why-a"), ('c', "why-c"), ('r', "why-r"), ('d', "to")] {
+            browser.press(&[letter]).await;
+            assert_eq!(browser.value(focus).await, json!(field), "{path}");
+            assert_eq!(
+                browser.value("document.activeElement.value").await,
+                json!(""),
+                "the letter is no text"
+            );
+            browser.press(&[keys::ENTER]).await;
+            // Of a list Enter opens what can be chosen; Escape closes that first.
+            browser.run("document.activeElement.value = ''; document.activeElement.focus();", &[]).await;
+            browser.press(&[keys::ESCAPE]).await;
+            if browser.value(CHOSEN).await != json!(null) {
+                browser.press(&[keys::ESCAPE]).await;
+            }
+            assert_eq!(browser.value(CHOSEN).await, json!(null), "{letter} on {path}");
+            assert_eq!(browser.value(focus).await, json!("sign"), "the focus stays in the block");
+        }
+        // What was written is not thrown away with one key.
+        browser.press(&['r']).await;
+        browser.type_text("because").await;
+        browser.press(&[keys::ESCAPE]).await;
+        assert_eq!(browser.value(CHOSEN).await, json!("reject"));
+        assert_eq!(browser.path().await, path, "nothing was sent");
+        assert_eq!(office.state(&task).await, "REVIEWING", "{path}");
+    }
     browser.close().await;
 }
 
