@@ -54,6 +54,10 @@ async fn a_row_that_arrives_under_the_pointer_waits() {
     browser.wait(HELD).await;
     assert!(browser.text(".new-bar").await.starts_with("1 new"));
     assert_eq!(row_places(&browser).await, before, "nothing moves under the pointer");
+    let covered = "const bar = document.querySelector('.new-bar:not(.new-bar-none)').getBoundingClientRect();
+        return [...document.querySelectorAll('.queue-head :is(a, button)')].filter((way) =>
+            way.getBoundingClientRect().bottom > bar.top + 1).map((way) => way.textContent);";
+    assert_eq!(browser.run(covered, &[]).await, json!([]), "the bar lies over a way elsewhere");
     browser.press(&['.']).await;
     browser.wait(&format!("{ROWS} === 2")).await;
     assert_eq!(browser.value(HELD).await, json!(null));
