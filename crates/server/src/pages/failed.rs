@@ -86,6 +86,7 @@ struct Said<'a> {
 struct ErrorPage<'a> {
     gate: &'a Gate,
     said: &'a Said<'a>,
+    way: (String, &'static str),
 }
 
 #[derive(Template)]
@@ -116,48 +117,137 @@ pub(crate) fn render(
         response.headers_mut().insert(LOCATION, to);
         return;
     }
-    let said = said(&problem, request_id);
+    let said = said(&problem, uri, request_id);
+    let way = way(&problem, method, uri);
     let text = match response.extensions_mut().remove::<Arc<Shell>>() {
-        Some(shell) => FailedPage { shell: &shell, said: &said, way: way(&problem, method, uri) }.render(),
-        None => ErrorPage { gate: &Gate::new(options, theme), said: &said }.render(),
+        Some(shell) => FailedPage { shell: &shell, said: &said, way }.render(),
+        None => ErrorPage { gate: &Gate::new(options, theme), said: &said, way }.render(),
     };
     *response.body_mut() = Body::from(text.unwrap_or_default());
     response.headers_mut().extend(problem.headers);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
 }
 
-/// Without the filters that are wrong, or to the page that has the form; else to where everybody begins.
+/// Without the filters that are wrong, or to what the form is about; else to where everybody begins.
 fn way(problem: &Problem, method: &Method, uri: &Uri) -> (String, &'static str) {
-    let section = uri.path().split('/').nth(1).map(|section| format!("/{section}"));
-    match (problem.code, uri.query(), section) {
-        (Code::ValidationFailed, Some(_), _) if method == Method::GET => {
+    match problem.code {
+        Code::ValidationFailed if method == Method::GET && uri.query().is_some() => {
             (uri.path().to_owned(), "The same page without filters")
         }
-        (Code::MethodNotAllowed, _, Some(section)) => (section, "To the page with the form"),
+        _ if is_below("/login", uri.path()) => ("/login".to_owned(), "To the sign-in page"),
+        Code::MethodNotAllowed => form_of(uri.path()),
         _ => ("/".to_owned(), "To the inbox"),
     }
 }
 
-fn said<'a>(problem: &'a Problem, request_id: &'a str) -> Said<'a> {
-    let errors =
-        problem.body.errors.iter().map(|error| {
-            format!("{} {}", error.pointer.trim_start_matches('/').replace('_', " "), error.detail)
-        });
+/// The page that has the form whose answer this address gives: that of what is named in it, else that of its section.
+fn form_of(path: &str) -> (String, &'static str) {
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    let named = parts.get(1).and_then(|id| id.parse::<uuid::Uuid>().ok());
+    match (parts.first().copied().unwrap_or_default(), named) {
+        ("agents", Some(id)) => (format!("/agents?agent={id}"), "To the agent"),
+        ("policies", Some(id)) => (format!("/policies?policy={id}"), "To the policy"),
+        ("tasks", Some(id)) => (format!("/tasks/{id}"), "To the task"),
+        ("approvals", Some(id)) => (format!("/?open={id}"), "To the task that was asked about"),
+        ("approvals", None) => ("/".to_owned(), "To the inbox"),
+        (section, _) => (format!("/{section}"), "To the page with the form"),
+    }
+}
+
+/// What is said of an address that only a form leads to.
+fn of_form(path: &str) -> &'static str {
+    match is_below("/agents", path) && path.ends_with("/key") {
+        true => {
+            "A key is shown once, where it was made, and never again. Nothing changed: the key that was made is \
+             valid, and whoever has lost it makes another one at the agent."
+        }
+        false => "This address takes what a form sends, and shows nothing by itself. Nothing changed.",
+    }
+}
+
+/// What a parser says of a value, in words for people; programs are told what it said.
+fn plainly(detail: &str) -> String {
+    let quoted = || detail.split('`').nth(1).unwrap_or_default().replace('_', " ");
+    let begins = |words: &[&str]| words.iter().any(|word| detail.starts_with(word));
+    match detail {
+        _ if begins(&["UUID parsing failed"]) => "is not an id; it may have been cut off".to_owned(),
+        _ if begins(&["missing field"]) => format!("{} is missing from this address", quoted()),
+        _ if begins(&["unknown field"]) => format!("{} is nothing that this page can be asked for", quoted()),
+        _ if begins(&["duplicate field"]) => format!("{} is there more than once", quoted()),
+        _ if begins(&["unknown variant"]) => format!("{} is not one of those it can be", quoted()),
+        _ if begins(&["invalid digit", "cannot parse integer", "number too"]) => {
+            "is not a number that it can be".to_owned()
+        }
+        _ if begins(&["invalid type", "invalid value", "invalid length"]) => {
+            "is not what it can be".to_owned()
+        }
+        _ => detail.to_owned(),
+    }
+}
+
+fn said<'a>(problem: &'a Problem, uri: &Uri, request_id: &'a str) -> Said<'a> {
+    let errors = problem.body.errors.iter().map(|error| {
+        let place = error.pointer.trim_start_matches('/').replace('_', " ");
+        let (plain, is_parsers) = (plainly(&error.detail), plainly(&error.detail) != error.detail);
+        // What a parser says of a whole query names the field that it is about.
+        let names_itself = is_parsers && error.detail.contains("field `");
+        capitalised(if names_itself { plain } else { format!("{place} {plain}") }.trim_start())
+    });
     let detail = match problem.code {
         Code::NotFound if problem.body.detail == NO_SUCH_PATH => {
             "No page has this address. The link may be old, or cut off.".to_owned()
         }
-        Code::MethodNotAllowed => {
-            "This address takes what a form sends, and shows nothing by itself. Nothing changed.".to_owned()
-        }
+        Code::MethodNotAllowed => of_form(uri.path()).to_owned(),
         _ => capitalised(&problem.body.detail),
+    };
+    let title = match problem.code {
+        Code::MethodNotAllowed => "Only a form leads here",
+        _ => &problem.body.title,
     };
     Said {
         status: problem.code.status(),
-        title: &problem.body.title,
+        title,
         detail,
         errors: errors.collect(),
         code: &problem.body.code,
         request_id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_form_is_about_has_a_page() {
+        let id = uuid::Uuid::nil();
+        for (path, to) in [
+            (format!("/agents/{id}/key"), format!("/agents?agent={id}")),
+            (format!("/policies/{id}/backtest"), format!("/policies?policy={id}")),
+            (format!("/tasks/{id}/comments"), format!("/tasks/{id}")),
+            (format!("/approvals/{id}/approve"), format!("/?open={id}")),
+            ("/policies/simulate".to_owned(), "/policies".to_owned()),
+            ("/approvals/x/approve".to_owned(), "/".to_owned()),
+        ] {
+            assert_eq!(form_of(&path).0, to, "{path}");
+        }
+        assert!(of_form("/agents/x/key").starts_with("A key is shown once"));
+        assert!(of_form("/agents/x/drain").starts_with("This address takes"));
+    }
+
+    #[test]
+    fn what_a_parser_says_is_said_in_words() {
+        for (said, plain) in [
+            (
+                "UUID parsing failed: invalid character: found `z` at 0",
+                "is not an id; it may have been cut off",
+            ),
+            ("missing field `key`", "key is missing from this address"),
+            ("unknown field `no_pe`, expected `a`", "no pe is nothing that this page can be asked for"),
+            ("duplicate field `open`", "open is there more than once"),
+            ("must be mine, done or told", "must be mine, done or told"),
+        ] {
+            assert_eq!(plainly(said), plain);
+        }
     }
 }
