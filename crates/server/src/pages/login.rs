@@ -1,9 +1,13 @@
 //! The page to log in, with a password or at the provider.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::header::RETRY_AFTER;
 use axum::http::{Response, StatusCode};
+use domain::Timestamp;
 use garde::Validate;
 use hub::HubError;
 use hub::identity::password_logins::{Shown, log_in};
@@ -11,7 +15,7 @@ use serde::Deserialize;
 
 use super::form::Filled;
 use super::gate::Gate;
-use super::show::filters;
+use super::show::{clock, filters, span};
 use super::{capitalised, logged_in, next, oidc, page};
 use crate::App;
 use crate::extract::{Asked, Stranger};
@@ -80,6 +84,37 @@ pub(crate) async fn submit(
     match refused {
         HubError::Unauthenticated(_) => Ok(shown(&app, &gate, StatusCode::UNAUTHORIZED, &before)),
         HubError::Forbidden(_) => Ok(shown(&app, &gate, StatusCode::FORBIDDEN, &before)),
+        HubError::TooMany { what, retry_after_seconds } => {
+            let now = app.hub.clock.now();
+            let message = again(what, retry_after_seconds, now);
+            let before = Before { email: &form.email, next, message: Some(&message) };
+            let mut response = shown(&app, &gate, StatusCode::TOO_MANY_REQUESTS, &before);
+            response.headers_mut().insert(RETRY_AFTER, retry_after_seconds.into());
+            Ok(response)
+        }
         other => Err(other.into()),
+    }
+}
+
+/// When it may be tried again, in minutes that are over by then and as the clock says it.
+fn again(what: &str, seconds: u32, now: Timestamp) -> String {
+    let minutes = Duration::from_secs(u64::from(seconds).div_ceil(60) * 60);
+    let at = now.plus(minutes);
+    capitalised(&format!(
+        "{what}; try again in {}, {}, or use a one-time link",
+        span(minutes),
+        clock(at, now)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_to_try_again_is_told_as_people_tell_time() {
+        let now = Timestamp::from_micros(1_773_847_800_000_000);
+        let said = again("too many failed attempts", 889, now);
+        assert_eq!(said, "Too many failed attempts; try again in 15 min, 15:45 UTC, or use a one-time link.");
     }
 }

@@ -177,12 +177,20 @@ fn refused(app: &App, gate: &Gate, error: HubError) -> Result<Response<Body>, Pr
         HubError::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
         HubError::Forbidden(_) => StatusCode::FORBIDDEN,
         HubError::Conflict(_) => StatusCode::CONFLICT,
+        HubError::NotFound(_) => return Ok(no_provider(app, gate)),
         HubError::Expired(_) => StatusCode::GONE,
         HubError::ProviderUnavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         _ => return Err(error.into()),
     };
     let response = shown(app, gate, status, View::Refused { message: capitalised(&error.to_string()) });
     Ok(if status == StatusCode::SERVICE_UNAVAILABLE { later(response) } else { response })
+}
+
+/// Nobody named a provider here, or nobody does any more; a link or a bookmark may still lead to where it answers.
+fn no_provider(app: &App, gate: &Gate) -> Response<Body> {
+    let message = "Nobody signs in at this hub through a provider. Nothing was signed in; sign in here.";
+    let before = login::Before { message: Some(message), ..login::Before::default() };
+    login::shown(app, gate, StatusCode::NOT_FOUND, &before)
 }
 
 fn later(mut response: Response<Body>) -> Response<Body> {

@@ -75,6 +75,32 @@ async fn a_link_ends_after_a_quarter_of_an_hour() {
     .await;
 }
 
+/// Whoever has failed too often is told until when, and keeps the other way in.
+#[tokio::test]
+async fn too_many_attempts_leave_the_form_and_say_when_it_works_again() {
+    on_each_engine(async |hub| {
+        let wrong = [("email", "bob@default.example"), ("password", "wrong horse battery")];
+        let mut page = send(hub.request("POST", "/login").form(&wrong)).await;
+        for _ in 0..30 {
+            if page.status.as_u16() == 429 {
+                break;
+            }
+            page = send(hub.request("POST", "/login").form(&wrong)).await;
+        }
+        assert_eq!(page.status.as_u16(), 429, "{}", page.text());
+        is_page(&page);
+        assert!(page.header("retry-after").is_some());
+        let text = page.text();
+        assert!(
+            text.contains("; try again in 1") && text.contains(" UTC, or use a one-time link."),
+            "{text}"
+        );
+        assert!(text.contains("action=\"/login\"") && text.contains("admin login-link"), "{text}");
+        assert!(text.contains("value=\"bob@default.example\""), "{text}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn two_who_use_a_link_at_once_get_one_login() {
     on_each_engine(async |hub| {

@@ -291,7 +291,9 @@ async fn without_a_provider_there_is_no_such_way() {
         let browser = Browser::new(&hub);
         assert!(!browser.get("/login").await.text().contains("/login/oidc"));
         assert_eq!(browser.post("/login/oidc", &[]).await.status.as_u16(), 404);
-        assert_eq!(browser.get("/login/oidc/callback?state=a&code=b").await.status.as_u16(), 404);
+        let back = browser.get("/login/oidc/callback?state=a&code=b").await;
+        assert_eq!(back.status.as_u16(), 404);
+        assert!(back.text().contains("action=\"/login\"") && back.text().contains("role=\"alert\""));
         let bob = log_in(&hub, &enrolled(&hub, "bob").await).await;
         assert!(!expect(bob.on(hub.request("GET", "/account")), 200).await.text().contains("Single sign-on"));
         expect(bob.on(hub.request("POST", "/account/connect")).form(&[("", ""); 0]), 404).await;
