@@ -95,7 +95,7 @@ pub(in crate::pages) fn said(kind: Kind) -> (&'static str, &'static str) {
         Kind::TaskCancelled => ("Your task was cancelled", "s-cancelled"),
         Kind::TaskBlocked => ("Your task waits for one that will never be done", "stop"),
         Kind::TaskCommented => ("There is a new comment", "comment"),
-        Kind::NobodyTold => ("It waits, and nobody was told", "alert"),
+        Kind::NobodyTold => ("It waits, and only admins like you were told", "alert"),
     }
 }
 
