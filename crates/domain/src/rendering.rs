@@ -58,12 +58,14 @@ pub struct Rendering {
     pub text: String,
     /// What in it needs a second look.
     pub marks: Vec<Mark>,
+    /// How many characters in it a reader would not see, and sees as escapes.
+    pub hidden: usize,
 }
 
 /// Shows a value.
 #[must_use]
 pub fn render(value: &Value) -> Rendering {
-    let mut rendering = Rendering { text: String::new(), marks: Vec::new() };
+    let mut rendering = Rendering { text: String::new(), marks: Vec::new(), hidden: 0 };
     write_value(&mut rendering, &mut String::new(), value, 0);
     rendering
 }
@@ -75,7 +77,7 @@ pub fn warnings(text: &str) -> Vec<Warning> {
     if text.chars().any(is_bidirectional) {
         found.push(Warning::Bidirectional);
     }
-    if text.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t' | '\r')) {
+    if text.chars().any(is_control) {
         found.push(Warning::Control);
     }
     if text.chars().any(|character| is_hidden(character) && !is_bidirectional(character)) {
@@ -215,6 +217,8 @@ fn indent(text: &mut String, depth: usize) {
 }
 
 fn mark(out: &mut Rendering, pointer: &str, text: &str) {
+    let is_unseen = |character: &char| is_control(*character) || is_hidden(*character);
+    out.hidden += text.chars().filter(is_unseen).count();
     for warning in warnings(text) {
         let mark = Mark { pointer: pointer.to_owned(), warning };
         if !out.marks.contains(&mark) {
@@ -245,6 +249,11 @@ fn escape(out: &mut String, character: char) {
         // Writing to a string cannot fail.
         let _written = write!(out, "\\u{unit:04x}");
     }
+}
+
+/// Whether it is a control character that is no line break and no tab.
+fn is_control(character: char) -> bool {
+    character.is_control() && !matches!(character, '\n' | '\t' | '\r')
 }
 
 fn is_bidirectional(character: char) -> bool {
@@ -326,6 +335,8 @@ mod tests {
     #[test]
     fn names_are_looked_at_too() {
         let rendering = render(&json!({"a": {"x\u{202e}/": "p\u{430}ypal"}}));
+        assert_eq!(rendering.hidden, 1);
+        assert_eq!(render(&json!({"\u{200b}": ["\u{1b}\u{1b}\n\t\\u202e", "é"]})).hidden, 3);
         let marks: Vec<(&str, Warning)> =
             rendering.marks.iter().map(|mark| (mark.pointer.as_str(), mark.warning)).collect();
         let pointer = "/a/x\u{202e}~1";

@@ -28,8 +28,19 @@ pub(crate) fn code(value: &Value) -> Code {
     for mark in &rendering.marks {
         places.entry(mark.warning).or_default().push(&mark.pointer);
     }
-    let warnings = places.into_iter().map(|(warning, places)| told(warning, &places)).collect();
+    let warnings = places.into_iter().map(|(warning, places)| told(warning, &places));
+    let warnings = counted(rendering.hidden).into_iter().chain(warnings).collect();
     Code { lines, warnings }
+}
+
+/// How many characters nobody would see; none: there is none.
+fn counted(hidden: usize) -> Option<Markup> {
+    let whole = match hidden {
+        0 => return None,
+        1 => "1 character in it cannot be seen; it is marked.".to_owned(),
+        _ => format!("{} in it cannot be seen; each is marked.", plural(hidden, "character")),
+    };
+    Some(line(&whole))
 }
 
 /// Where a text needs a second look, and why: the first places by name, the others by their number.
@@ -136,6 +147,8 @@ mod tests {
         assert_eq!(text.matches("class=\"esc\"").count(), 3, "{text}");
         assert!(text.contains("</span>\\\\u200b&#34;"), "{text}");
         let warnings: Vec<String> = shown.warnings.iter().map(ToString::to_string).collect();
-        assert_eq!(warnings, ["<code>/d</code> holds characters that cannot be seen"]);
+        let whole = "2 characters in it cannot be seen; each is marked.";
+        assert_eq!(warnings, [whole, "<code>/d</code> holds characters that cannot be seen"]);
+        assert_eq!(counted(1).unwrap().to_string(), "1 character in it cannot be seen; it is marked.");
     }
 }

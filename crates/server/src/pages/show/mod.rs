@@ -5,6 +5,7 @@
 
 mod badges;
 mod code;
+mod console;
 mod diff;
 pub(crate) mod filters;
 mod markup;
@@ -14,6 +15,7 @@ mod times;
 
 pub(crate) use badges::{Face, pill, resource_icon, risk, risk_of, seats};
 pub(crate) use code::{Code, code};
+pub(crate) use console::output;
 pub(crate) use diff::{Compared, compared};
 pub(crate) use markup::{Markup, line, lines, whole};
 pub(crate) use numbers::{counted, grouped, plural};

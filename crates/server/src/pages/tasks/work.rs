@@ -12,7 +12,7 @@ use hub::tasks::Dossier;
 use crate::App;
 use crate::pages::reading::ResourceShown;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Face, Markup, ago, clock, grouped, line, lines, span, time};
+use crate::pages::show::{Face, Markup, ago, clock, grouped, line, lines, output, span, time};
 use crate::problem::Problem;
 
 /// One attempt.
@@ -86,7 +86,7 @@ fn attempt(execution: &Execution, dossier: &Dossier, shell: &Shell) -> Attempt {
         progress: far(execution),
         error: execution.error.as_deref().map(lines),
         ended_by_hub: ended_by_hub(execution),
-        output: execution.output_tail.lines().map(lines).collect(),
+        output: execution.output_tail.lines().map(output).collect(),
         output_about: match is_cut {
             true => format!("the end of {kept} bytes"),
             false => format!("{kept} bytes"),
