@@ -38,12 +38,14 @@ impl Onlooker {
 
     /// Puts the frame beside what went wrong, for when that is rendered. What is wrong with the hub itself is said
     /// without one: the frame would ask the same that does not answer.
-    pub(crate) async fn frames(self, app: &App, response: &mut Response<Body>) {
-        let is_theirs = response.extensions().get::<Problem>().is_some_and(|problem| {
-            problem.code.status() < 500 && !matches!(problem.code, Code::RateLimited | Code::Unauthenticated)
-        });
-        if !is_theirs {
-            return;
+    pub(crate) async fn frames(mut self, app: &App, response: &mut Response<Body>) {
+        let code = response.extensions().get::<Problem>().map(|problem| problem.code);
+        let is_theirs =
+            |code: &Code| code.status() < 500 && !matches!(code, Code::RateLimited | Code::Unauthenticated);
+        let Some(code) = code.filter(is_theirs) else { return };
+        if code == Code::MethodNotAllowed {
+            let (to, _) = form_of(self.request.here());
+            self.request.leads_back_to(to);
         }
         // Where it cannot be made, the plain page says the same.
         if let Ok(shell) = Shell::of(app, self.caller, self.request).await {
@@ -131,17 +133,24 @@ pub(crate) fn render(
 /// Without the filters that are wrong, or to what the form is about; else to where everybody begins.
 fn way(problem: &Problem, method: &Method, uri: &Uri) -> (String, &'static str) {
     match problem.code {
-        Code::ValidationFailed if method == Method::GET && uri.query().is_some() => {
+        Code::ValidationFailed if method == Method::GET && uri.query().is_some() && !lacks(problem) => {
             (uri.path().to_owned(), "The same page without filters")
         }
+        Code::ValidationFailed if lacks(problem) => form_of(uri.path()),
         _ if is_below("/login", uri.path()) => ("/login".to_owned(), "To the sign-in page"),
         Code::MethodNotAllowed => form_of(uri.path()),
         _ => ("/".to_owned(), "To the inbox"),
     }
 }
 
+/// Whether the address lacks something, so that with less in it it says no more.
+fn lacks(problem: &Problem) -> bool {
+    problem.body.errors.iter().any(|error| error.detail.starts_with("missing field"))
+}
+
 /// The page that has the form whose answer this address gives: that of what is named in it, else that of its section.
 fn form_of(path: &str) -> (String, &'static str) {
+    let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     let named = parts.get(1).and_then(|id| id.parse::<uuid::Uuid>().ok());
     match (parts.first().copied().unwrap_or_default(), named) {
@@ -158,8 +167,8 @@ fn form_of(path: &str) -> (String, &'static str) {
 fn of_form(path: &str) -> &'static str {
     match is_below("/agents", path) && path.ends_with("/key") {
         true => {
-            "A key is shown once, where it was made, and never again. Nothing changed: the key that was made is \
-             valid, and whoever has lost it makes another one at the agent."
+            "A key is shown once, right after it was made, and never again. Opening this address made none and \
+             ended none; whoever has lost one makes another at the agent."
         }
         false => "This address takes what a form sends, and shows nothing by itself. Nothing changed.",
     }

@@ -66,6 +66,15 @@ impl Request {
         let id = id.unwrap_or_default().to_owned();
         Self { id, theme: Theme::chosen(&app.options, headers), section, here }
     }
+
+    pub(super) fn here(&self) -> &str {
+        &self.here
+    }
+
+    /// Has forms about the page itself lead elsewhere: this one has no address to be opened by.
+    pub(super) fn leads_back_to(&mut self, to: String) {
+        self.here = to;
+    }
 }
 
 impl FromRequestParts<App> for Shell {

@@ -113,10 +113,12 @@ async fn what_went_wrong_is_said_within_the_frame() {
         assert!(page.contains("Open is not an id; it may have been cut off."), "{page}");
         let page = expect(desk.bob.on(hub.request("GET", "/locks/release")), 422).await.text();
         assert!(page.contains("Key is missing from this address."), "{page}");
+        assert!(page.contains("href=\"/locks\">To the page with the form"), "{page}");
         let key = format!("/agents/{}/key", desk.bob.id);
         let page = expect(desk.bob.on(hub.request("GET", &key)), 405).await.text();
         assert!(page.contains("A key is shown once") && page.contains("Only a form leads here"), "{page}");
         assert!(page.contains(&format!("href=\"/agents?agent={}\">To the agent", desk.bob.id)), "{page}");
+        assert!(page.contains(&format!("name=\"next\" value=\"/agents?agent={}\"", desk.bob.id)), "{page}");
         // Where only a form may be sent to, nothing leads back.
         let page = expect(desk.bob.on(hub.request("POST", "/account/switch")), 415).await.text();
         assert!(page.contains("name=\"next\" value=\"/account\""), "{page}");
