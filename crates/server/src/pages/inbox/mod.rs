@@ -54,6 +54,8 @@ struct InboxPage<'a> {
     stats: StatsShown,
     /// The list without what is open.
     back: String,
+    /// What is on the page with nothing ticked: a form that is put back to how it came is ticked again.
+    cleared: String,
     pane: Pane,
 }
 
@@ -181,6 +183,7 @@ async fn shown(
         batches,
         stats,
         back: asking.back().to_string(),
+        cleared: asking.address().maybe("open", asking.open).to_string(),
         pane,
         shell,
     };

@@ -84,6 +84,8 @@ async fn what_was_ticked_is_still_ticked_after_one_was_read() {
         };
         assert!(two.requests.iter().all(|request| is_ticked(&opened, request)), "{opened}");
         assert!(!is_ticked(&opened, &other), "{opened}");
+        let cleared = format!("href=\"/?open={}\">Clear</a>", two.requests[0]);
+        assert!(opened.contains(&cleared), "{opened}");
         let back = opened.split("pane-back\"><a href=\"").nth(1).unwrap().split('"').next().unwrap();
         let back = desk.page(&back.replace("&#38;", "&")).await;
         assert!(two.requests.iter().all(|request| is_ticked(&back, request)), "{back}");
