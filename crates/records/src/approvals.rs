@@ -22,7 +22,7 @@ use crate::{Result, Tx, args, row, statement, text_column};
 pub use answered::answered;
 pub use of_reviews::of_reviews;
 pub use passed_on::{passed_on, requeue, route};
-pub use stats::{Answered, Day, answered_by_day, answered_since, count_pending, count_waiting};
+pub use stats::{Answered, Day, Held, answered_by_day, answered_since, count_pending, count_waiting, held};
 
 text_column!(ApprovalKind, ApprovalStatus, Answer, Priority);
 

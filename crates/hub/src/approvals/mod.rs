@@ -27,7 +27,7 @@ pub(crate) use list::seen_all;
 pub use list::{get, list};
 pub(crate) use reassign::{REASSIGN, reassign_job, schedule_reassign};
 pub use records::approvals::place;
-pub use stats::{Answers, Stats, answers, by_day, stats};
+pub use stats::{Answers, Stats, answers, by_day, held, stats};
 pub(crate) use vote::refused;
 pub use vote::{Vote, vote};
 

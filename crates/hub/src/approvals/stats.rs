@@ -7,13 +7,16 @@ use domain::organizations::Organization;
 use domain::permissions::Capability;
 use domain::{Id, Timestamp};
 use records::Tx;
-use records::approvals::{self, Day};
+use records::approvals::{self, Day, Held};
 
 use crate::{Caller, Hub, HubError};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How far back the average looks.
 const WINDOW: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How many requests are looked at to say who holds them.
+const HELD_MAX: i64 = 5000;
 
 /// How a reviewer keeps up.
 #[derive(Clone, Debug)]
@@ -101,4 +104,14 @@ pub async fn by_day(
             })
         })
         .await
+}
+
+/// Who holds requests that wait, the most first; the [`HELD_MAX`] most urgent requests are looked at.
+pub async fn held(hub: &Hub, caller: &Caller) -> Result<Vec<Held>, HubError> {
+    caller.require(Capability::ApprovalsRead)?;
+    let org = caller.credential.organization.id;
+    let read = hub.records.read(org, |tx, org| Box::pin(approvals::held(tx, *org, HELD_MAX)));
+    let mut held: Vec<Held> = read.await?;
+    held.sort_by_key(|one| (std::cmp::Reverse(one.count), one.oldest));
+    Ok(held)
 }

@@ -45,6 +45,28 @@ statement!(
                          WHERE org_id = $1 AND reviewer_id = $2 AND responded_at >= $3"
 );
 
+/// What somebody has not answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// Who.
+    pub reviewer_id: Id<Account>,
+    /// How many requests.
+    pub count: i64,
+    /// Since when the first of them waits.
+    pub oldest: Timestamp,
+}
+row!(Held { reviewer_id, count, oldest });
+statement!(
+    HELD: Held = "SELECT reviewer_id, count(*) AS count, MIN(created_at) AS oldest FROM (SELECT reviewer_id, created_at \
+                  FROM approvals WHERE org_id = $1 AND status = 'PENDING' ORDER BY queue_rank, queue_due, id \
+                  LIMIT $2) AS few GROUP BY reviewer_id"
+);
+
+/// Who holds requests that wait, of the first so many of them.
+pub async fn held(tx: &mut Tx, org: Id<Organization>, most: i64) -> Result<Vec<Held>> {
+    tx.all(&HELD, args![org, most]).await
+}
+
 /// How many requests wait for somebody.
 pub async fn count_pending(tx: &mut Tx, org: Id<Organization>, reviewer: Id<Account>) -> Result<i64> {
     Ok(tx.one(&COUNT_PENDING, args![org, reviewer]).await?.count)

@@ -129,6 +129,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "told_once",
         text: include_str!("../../migrations/0019_told_once.sql"),
     },
+    Migration {
+        number: 20,
+        release: 1,
+        name: "needs_attention",
+        text: include_str!("../../migrations/0020_needs_attention.sql"),
+    },
 ];
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (number @int NOT NULL PRIMARY KEY, \

@@ -6,7 +6,7 @@ use domain::organizations::Organization;
 use domain::tasks::{TaskState, TaskStatus};
 
 use super::Count;
-use crate::{Result, Tx, args, statement};
+use crate::{Result, Tx, args, row, statement};
 
 statement!(
     IN_STATE: Count = "SELECT count(*) AS count FROM (SELECT id FROM tasks WHERE org_id = $1 AND state = $2 \
@@ -24,6 +24,30 @@ statement!(
     OPEN_BY: Count = "SELECT count(*) AS count FROM (SELECT id FROM tasks WHERE org_id = $1 AND author_id = $2 AND \
                       ended_at IS NULL AND state = $3 LIMIT $4) AS few"
 );
+
+/// How many tasks have this risk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OfLevel {
+    /// Its level, on the wire.
+    pub level: String,
+    /// So many.
+    pub count: i64,
+}
+row!(OfLevel { level, count });
+statement!(
+    BY_LEVEL: OfLevel = "SELECT level, count(*) AS count FROM (SELECT risk ->> 'level' AS level FROM tasks WHERE \
+                         org_id = $1 AND state = $2 ORDER BY created_at, id LIMIT $3) AS few GROUP BY level"
+);
+
+/// How many there are in this state of each level, of those that were made first.
+pub async fn by_level(
+    tx: &mut Tx,
+    org: Id<Organization>,
+    state: TaskState,
+    most: i64,
+) -> Result<Vec<OfLevel>> {
+    tx.all(&BY_LEVEL, args![org, state.as_str(), most]).await
+}
 
 /// Which tasks are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,6 @@
 //! Tasks, without the bytes of their revisions.
 
+mod attention;
 mod counts;
 mod handed_in;
 mod list;
@@ -16,7 +17,8 @@ use serde_json::{Value as Json, json};
 use crate::row::{Cell, Col};
 use crate::{Result, Tx, args, row, statement, text_column};
 
-pub use counts::{Which, count};
+pub use attention::{longest, need_attention};
+pub use counts::{OfLevel, Which, by_level, count};
 pub use handed_in::{HandedIn, handed_in};
 pub use list::{After, Filter, list};
 pub use queue::{Place, queue, queued};

@@ -206,6 +206,23 @@ async fn tasks_are_counted_along_their_index_and_no_further_than_asked() {
 }
 
 #[tokio::test]
+async fn what_waits_for_somebody_is_found_along_an_index() {
+    let ground = Ground::open(Engine::Sqlite).await;
+    let conn = rusqlite::Connection::open(ground.file()).unwrap();
+    for (name, index) in [
+        ("tasks::attention::LONGEST_IN_STATE", "INDEX idx_tasks_org_state (org_id=? AND state=?)"),
+        ("tasks::attention::NEED_ATTENTION", "INDEX idx_tasks_needs_attention (org_id=?)"),
+        ("tasks::counts::BY_LEVEL", "INDEX idx_tasks_org_state (org_id=? AND state=?)"),
+        ("approvals::stats::HELD", "INDEX idx_approvals_open (org_id=?)"),
+    ] {
+        let statement = registered().find(|one| one.name == format!("records::{name}")).unwrap();
+        let lines = plan(&conn, &(statement.texts)().0);
+        assert!(lines.iter().any(|line| line.contains(index)), "{name}: {lines:?}");
+        assert!(!lines.iter().any(|line| line.contains("FOR ORDER BY")), "{name}: {lines:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_latest_answers_are_found_without_sorting_all() {
     let ground = Ground::open(Engine::Sqlite).await;
     let conn = rusqlite::Connection::open(ground.file()).unwrap();

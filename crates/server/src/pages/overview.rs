@@ -9,11 +9,11 @@ use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use domain::permissions::Capability;
 use domain::tasks::{TaskState, TaskStatus};
-use hub::tasks::{self, Seen};
-use hub::{HubError, TaskFilter, WhichTasks};
+use hub::tasks;
+use hub::{HubError, WhichTasks};
 
 use charts::{Chart, Decisions, Rows};
-use needs::Need;
+use needs::Needs;
 
 use super::lists::denied;
 use super::page;
@@ -22,16 +22,13 @@ use super::show::{absolute, counted, filters, plural};
 use crate::App;
 use crate::problem::Problem;
 
-/// Tasks in review that are looked at one by one.
-const LOOKED_AT: i64 = 30;
-
 #[derive(Template)]
 #[template(path = "overview/overview.html")]
 struct OverviewPage<'a> {
     shell: &'a Shell,
     now: String,
     numbers: Vec<Number>,
-    needs: Vec<Need>,
+    needs: Needs,
     decisions: Decisions,
     charts: [(&'static str, Chart); 3],
     reviewers: Rows,
@@ -51,16 +48,16 @@ pub(crate) async fn show(State(app): State<App>, shell: Shell) -> Result<Respons
         return Ok(denied);
     }
     let counted = Counted::read(&app, &shell).await?;
-    let reviewing = newest(&app, &shell, TaskState::Reviewing).await?;
+    let levels = tasks::by_level(&app.hub, &shell.caller, TaskState::Reviewing).await?;
     let decisions = charts::decisions(&app, &shell).await?;
     let lines = charts::lines(&app, &shell).await?;
     let template = OverviewPage {
         now: absolute(shell.now),
         numbers: numbers(&counted, &decisions, &lines, shell.requests()),
-        needs: needs::read(&app, &shell, &reviewing).await?,
+        needs: needs::read(&app, &shell).await?,
         charts: [
             ("Where open tasks are", charts::states(&counted)),
-            ("Risk of what is in review", charts::risks(&reviewing)),
+            ("Risk of what is in review", charts::risks(&levels)),
             ("Lines for locks", lines),
         ],
         reviewers: charts::reviewers(&app, &shell, &decisions).await?,
@@ -92,11 +89,6 @@ impl Counted {
         let at = |place: usize| counts.get(place).copied().unwrap_or(0);
         Ok(Self { drafts: at(0), reviewing: at(1), approved: at(2), applying: at(3), blocked: at(4) })
     }
-}
-
-async fn newest(app: &App, shell: &Shell, state: TaskState) -> Result<Vec<Seen>, HubError> {
-    let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
-    tasks::list(&app.hub, &shell.caller, filter, LOOKED_AT).await
 }
 
 fn numbers(all: &Counted, decisions: &Decisions, lines: &Chart, mine: i64) -> Vec<Number> {

@@ -1,5 +1,6 @@
 //! The charts of the overview, each with what one sees in it in words.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::accounts::Account;
@@ -8,20 +9,23 @@ use domain::permissions::Capability;
 use domain::risk::RiskLevel;
 use domain::{Id, Timestamp};
 use hub::identity::members::{self, Looking};
-use hub::tasks::Seen;
+use hub::tasks::COUNTED_MAX;
 use hub::{AnsweredDay, HubError, WantedMembers};
 
 use super::Counted;
 use crate::App;
 use crate::pages::drawing::charts::{Bar, Bars, Lying, bars, lying};
+use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Face, absolute, counted, grouped, plural, span};
+use crate::pages::show::{Face, Markup, absolute, counted, grouped, long, plural, span};
 
 const DAYS: i64 = 14;
 const DAY_MICROS: i64 = 86_400_000_000;
 /// Members who are looked at; those without a role are asked nothing.
 const MEMBERS_LOOKED_AT: i64 = 200;
 const REVIEWERS_SHOWN: usize = 12;
+/// Those who answered nothing have places of their own, or whoever answers much would hide them.
+const WAITED_FOR_SHOWN: usize = 8;
 const LINES_SHOWN: usize = 5;
 
 /// Bars that lie, with what they come to.
@@ -42,12 +46,18 @@ pub(super) struct Decisions {
     people: Vec<(Member, i64)>,
 }
 
-/// Who answers.
-pub(super) struct Rows(pub(super) Vec<Reviewer>);
+/// Who answers, and who is waited for.
+pub(super) struct Rows {
+    pub(super) shown: Vec<Reviewer>,
+    /// How many more hold requests and answered none.
+    pub(super) more: usize,
+}
 
 pub(super) struct Reviewer {
     pub(super) face: Face,
     pub(super) waiting: String,
+    /// For how long the first of these waits.
+    pub(super) oldest: Option<Markup>,
     pub(super) answered: String,
     pub(super) average: Option<String>,
 }
@@ -65,9 +75,6 @@ pub(super) async fn decisions(app: &App, shell: &Shell) -> Result<Decisions, Hub
     let answers = match shell.caller.require(Capability::ApprovalsRead) {
         Ok(()) => hub::approvals::by_day(&app.hub, &shell.caller, &ids, since).await?,
         Err(_) => vec![Vec::new(); ids.len()],
-    };
-    let sum = |days: &Vec<AnsweredDay>| -> i64 {
-        days.iter().map(|day| day.approved + day.changes + day.rejected).sum()
     };
     let people: Vec<(Member, i64)> = found.into_iter().zip(answers.iter().map(sum)).collect();
     let mut by_day: BTreeMap<i64, [i64; 3]> = (first..first + DAYS).map(|day| (day, [0; 3])).collect();
@@ -138,25 +145,52 @@ async fn reviewers_of(app: &App, shell: &Shell) -> Result<Vec<Member>, HubError>
     Ok(found.into_iter().map(|(member, _)| member).filter(holds_a_role).collect())
 }
 
+/// Those who answered, the most first, then those who hold requests and answered none of late.
 pub(super) async fn reviewers(app: &App, shell: &Shell, decisions: &Decisions) -> Result<Rows, HubError> {
-    if shell.caller.require(Capability::ApprovalsRead).is_err() {
-        return Ok(Rows(Vec::new()));
+    let may_see = [Capability::ApprovalsRead, Capability::AccountsRead];
+    if may_see.into_iter().any(|needed| shell.caller.require(needed).is_err()) {
+        return Ok(Rows { shown: Vec::new(), more: 0 });
     }
-    let mut people: Vec<&(Member, i64)> = decisions.people.iter().filter(|(_, count)| *count > 0).collect();
-    people.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let me = shell.caller.credential.account.id;
-    let mut rows = Vec::new();
-    for (member, answered) in people.into_iter().take(REVIEWERS_SHOWN) {
-        let account = &member.account;
-        let stats = hub::approvals::stats(&app.hub, &shell.caller, account.id).await?;
-        rows.push(Reviewer {
-            face: Face { name: account.display_name.clone(), is_agent: false, is_me: account.id == me },
-            waiting: grouped(stats.pending_count),
-            answered: grouped(*answered),
-            average: stats.answers.avg_response_time.map(span),
+    let mut people: Vec<(Id<Account>, i64)> =
+        decisions.people.iter().map(|(member, count)| (member.account.id, *count)).collect();
+    people.retain(|(_, count)| *count > 0);
+    people.sort_by_key(|(_, count)| Reverse(*count));
+    people.truncate(REVIEWERS_SHOWN);
+    let held = hub::approvals::held(&app.hub, &shell.caller).await?;
+    let has_answered =
+        |id| decisions.people.iter().any(|(member, count)| member.account.id == id && *count > 0);
+    let waited_for: Vec<Id<Account>> =
+        held.iter().map(|one| one.reviewer_id).filter(|id| !has_answered(*id)).collect();
+    let more = waited_for.len().saturating_sub(WAITED_FOR_SHOWN);
+    let waited_for: Vec<Id<Account>> = waited_for.into_iter().take(WAITED_FOR_SHOWN).collect();
+    // Who holds no role is not among the people above, and may have answered all the same.
+    let since = Timestamp::from_micros(first_day(shell.now) * DAY_MICROS);
+    let answers = hub::approvals::by_day(&app.hub, &shell.caller, &waited_for, since).await?;
+    people.extend(waited_for.into_iter().zip(answers.iter().map(sum)));
+    let names = Names::of(app, shell, people.iter().map(|(id, _)| *id)).await?;
+    let mut shown = Vec::new();
+    for (id, answered) in people {
+        let stats = hub::approvals::stats(&app.hub, &shell.caller, id).await;
+        let average = match stats {
+            Ok(stats) => stats.answers.avg_response_time.map(span),
+            // They left, and what they were asked is still there.
+            Err(HubError::NotFound(_)) => None,
+            Err(other) => return Err(other),
+        };
+        let waits = held.iter().find(|one| one.reviewer_id == id);
+        shown.push(Reviewer {
+            face: names.face(id),
+            waiting: grouped(waits.map_or(0, |one| one.count)),
+            oldest: waits.map(|one| long(one.oldest, shell.now)),
+            answered: grouped(answered),
+            average,
         });
     }
-    Ok(Rows(rows))
+    Ok(Rows { shown, more })
+}
+
+fn sum(days: &Vec<AnsweredDay>) -> i64 {
+    days.iter().map(|day| day.approved + day.changes + day.rejected).sum()
 }
 
 pub(super) fn states(all: &Counted) -> Chart {
@@ -178,25 +212,32 @@ pub(super) fn states(all: &Counted) -> Chart {
     Chart { finding, bars, total: String::new(), about: String::new(), is_bad: false }
 }
 
-pub(super) fn risks(reviewing: &[Seen]) -> Chart {
-    let count = |level: RiskLevel| {
-        i64::try_from(reviewing.iter().filter(|seen| seen.task.risk.level == level).count()).unwrap_or(0)
-    };
+pub(super) fn risks(levels: &[(RiskLevel, i64)]) -> Chart {
     let class = |level| match level {
         RiskLevel::Low => "cr-low",
         RiskLevel::Medium => "cr-medium",
         RiskLevel::High => "cr-high",
         RiskLevel::Critical => "cr-critical",
     };
-    let high = count(RiskLevel::High) + count(RiskLevel::Critical);
-    let finding = match reviewing.len() {
+    let all: i64 = levels.iter().map(|(_, count)| count).sum();
+    let is_high = |level| matches!(level, RiskLevel::High | RiskLevel::Critical);
+    let high: i64 = levels.iter().filter(|(level, _)| is_high(*level)).map(|(_, count)| count).sum();
+    let high = grouped(high);
+    let finding = match all {
         0 => "Nothing is in review.".to_owned(),
-        all => format!("{high} of the newest {} in review are HIGH or CRITICAL.", plural(all, "task")),
+        1 => format!("{high} of 1 task in review is HIGH or CRITICAL."),
+        all if all < COUNTED_MAX => {
+            format!("{high} of {} tasks in review are HIGH or CRITICAL.", grouped(all))
+        }
+        all => format!(
+            "{high} of the {} tasks that are in review longest are HIGH or CRITICAL; more are in review.",
+            grouped(all)
+        ),
     };
-    let levels = RiskLevel::ALL.into_iter().rev();
-    let bars = lying(levels.map(|level| (level.as_str().to_owned(), class(level), count(level))).collect());
-    let total = plural(reviewing.len(), "task");
-    Chart { finding, bars, total, about: String::new(), is_bad: false }
+    let levels = levels.iter().rev();
+    let bars =
+        lying(levels.map(|(level, count)| (level.as_str().to_owned(), class(*level), *count)).collect());
+    Chart { finding, bars, total: String::new(), about: String::new(), is_bad: false }
 }
 
 pub(super) async fn lines(app: &App, shell: &Shell) -> Result<Chart, HubError> {
@@ -244,6 +285,16 @@ mod tests {
         assert_eq!(day_name(today - 12, today), "6");
         let now = Timestamp::from_micros(today * DAY_MICROS + 5);
         assert_eq!(first_day(now), today - 13);
+    }
+
+    #[test]
+    fn a_bound_that_is_met_is_said() {
+        let levels = |critical| [(RiskLevel::Low, 2), (RiskLevel::Critical, critical)];
+        assert_eq!(risks(&[]).finding, "Nothing is in review.");
+        assert_eq!(risks(&levels(1)).finding, "1 of 3 tasks in review are HIGH or CRITICAL.");
+        let cut =
+            "998 of the 1,000 tasks that are in review longest are HIGH or CRITICAL; more are in review.";
+        assert_eq!(risks(&levels(COUNTED_MAX - 2)).finding, cut);
     }
 
     #[test]

@@ -2,15 +2,13 @@
 
 use domain::agents::AgentStatus;
 use domain::permissions::Capability;
-use domain::tasks::TaskState;
-use hub::tasks::Seen;
+use hub::tasks::{LOOKED_AT_MAX, Seen, Stuck};
 use hub::{AgentFilter, HubError};
 
-use super::newest;
 use crate::App;
 use crate::pages::audit::last_check;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Markup, clock, line, long};
+use crate::pages::show::{Markup, clock, grouped, line, long, plural};
 use crate::pages::task_list::rows::title_of;
 
 const AGENTS_LOOKED_AT: i64 = 20;
@@ -27,15 +25,38 @@ pub(super) struct Need {
     pub(super) button: &'static str,
 }
 
-pub(super) async fn read(app: &App, shell: &Shell, reviewing: &[Seen]) -> Result<Vec<Need>, HubError> {
-    let mut needs: Vec<Need> = tampered(app, shell).await?.into_iter().collect();
-    needs.extend(reviewing.iter().filter_map(unreachable));
-    let failed = newest(app, shell, TaskState::Failed).await?;
-    needs.extend(failed.iter().filter(|seen| seen.task.needs_attention).map(|seen| ended(seen, shell)));
-    needs.extend(reviewing.iter().filter_map(|seen| overdue(seen, shell)));
-    needs.extend(silent(app, shell).await?);
-    needs.truncate(SHOWN);
-    Ok(needs)
+/// What is shown of it, and how much there is.
+pub(super) struct Needs {
+    pub(super) shown: Vec<Need>,
+    /// How many of which there are beside those that are shown, and how far was looked.
+    pub(super) heading: Option<String>,
+}
+
+pub(super) async fn read(app: &App, shell: &Shell) -> Result<Needs, HubError> {
+    let stuck = hub::tasks::stuck(&app.hub, &shell.caller, SHOWN).await?;
+    let mut shown: Vec<Need> = tampered(app, shell).await?.into_iter().collect();
+    shown.extend(stuck.unreachable.iter().filter_map(unreachable));
+    shown.extend(stuck.failed.iter().map(|seen| ended(seen, shell)));
+    shown.extend(stuck.overdue.iter().filter_map(|seen| overdue(seen, shell)));
+    shown.extend(silent(app, shell).await?);
+    let is_cut = shown.len() > SHOWN || stuck.unreachable_count > SHOWN || stuck.overdue_count > SHOWN;
+    shown.truncate(SHOWN);
+    Ok(Needs { shown, heading: heading(&stuck, is_cut) })
+}
+
+fn heading(stuck: &Stuck, is_cut: bool) -> Option<String> {
+    let mut words = Vec::new();
+    if is_cut {
+        let lost = plural(stuck.unreachable_count, "task");
+        words.push(format!("the first {SHOWN}; {lost} nobody can approve, {} late", stuck.overdue_count));
+    }
+    if stuck.is_cut_off {
+        words.push(format!(
+            "of what is in review, the {} there longest were looked at",
+            grouped(LOOKED_AT_MAX)
+        ));
+    }
+    (!words.is_empty()).then(|| words.join("; "))
 }
 
 async fn tampered(app: &App, shell: &Shell) -> Result<Option<Need>, HubError> {

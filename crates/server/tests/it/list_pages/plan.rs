@@ -85,6 +85,48 @@ async fn the_overview_counts_and_says_what_it_shows() {
         let page = reader.page("/overview").await;
         holds(&page, &["cannot be approved as things are"]);
         holds(&reader.page("/tasks").await, &["Nobody is left who may sign"]);
+        // However many came after it, and however much failed since: it is found among all.
+        let failed = submitted(&hub, &ann).await;
+        let fail = "UPDATE tasks SET state = 'FAILED', status = 'failed', needs_attention = TRUE, ended_at = created_at";
+        backdoor.change(&format!("{fail} WHERE id = '{}'", id(&failed))).await;
+        for _ in 0..31 {
+            let one = submitted(&hub, &ann).await;
+            let fail = fail.replace("TRUE", "FALSE");
+            backdoor.change(&format!("{fail} WHERE id = '{}'", id(&one))).await;
+            submitted(&hub, &ann).await;
+        }
+        let page = reader.page("/overview").await;
+        holds(&page, &["cannot be approved as things are", "nobody knows for certain what was done"]);
+        holds(&page, &["of 32 tasks in review are HIGH or CRITICAL."]);
+        lacks(&page, &["the first 12"]);
+    })
+    .await;
+}
+
+/// Whoever is waited for is shown, also if they never answered anything.
+#[tokio::test]
+async fn the_overview_shows_who_holds_what_nobody_answered() {
+    on_each_engine(async |hub| {
+        let ann = person(&hub, "ann", &["author"]).await;
+        let rob = person(&hub, "rob", &["reviewer"]).await;
+        person(&hub, "eve", &["reviewer"]).await;
+        let first = submitted(&hub, &ann).await;
+        submitted(&hub, &ann).await;
+        expect(answer(&hub, &rob, &asked(&hub, &rob, &first).await, "approve"), 200).await;
+        let page = Reader::of(&hub, &ann).await.page("/overview").await;
+        let row = |name: &str| {
+            let after =
+                page.split(&format!(">{name}@default.example<")).nth(1).unwrap_or_else(|| panic!("{page}"));
+            after.split("</tr>").next().unwrap().to_owned()
+        };
+        holds(
+            &row("rob"),
+            &["data-l=\"waiting\">1<", "data-l=\"oldest\"><time ", "data-l=\"answered in 14 d\">1<"],
+        );
+        holds(
+            &row("eve"),
+            &["data-l=\"waiting\">1<", "data-l=\"oldest\"><time ", "data-l=\"answered in 14 d\">0<"],
+        );
     })
     .await;
 }
