@@ -70,9 +70,10 @@ struct AuditPage<'a> {
     shell: &'a Shell,
     check: Option<Check>,
     newest_seal: Option<String>,
-    seals: Vec<()>,
-    /// Whether the last check found them whole.
-    is_proven: bool,
+    /// Whether the last check found each of them whole, the oldest first.
+    seals: Vec<bool>,
+    /// The seals that no check has seen, where one has seen others.
+    unchecked: Option<String>,
     /// Whether rows wait for the next seal.
     is_sealing: bool,
     key_id: Option<String>,
@@ -97,6 +98,22 @@ struct Check {
     unsealed: String,
     at: String,
     ago: Markup,
+    /// The newest seal it saw. They are numbered from one, without a gap: a chain with a gap is broken.
+    last_seal: u64,
+}
+
+impl Check {
+    /// Whether it found the seal of this number whole.
+    fn covers(&self, number: u64) -> bool {
+        self.ok && number <= self.last_seal
+    }
+
+    /// How many seals were made since, in words.
+    fn unchecked(&self, newest: u64) -> Option<String> {
+        let since = newest.checked_sub(self.last_seal).filter(|since| *since > 0 && self.ok)?;
+        let be = if since == 1 { "is" } else { "are" };
+        Some(format!("{} since {be} not checked", many(i64::try_from(since).unwrap_or(i64::MAX), "seal")))
+    }
 }
 
 pub(crate) async fn show(
@@ -125,13 +142,15 @@ pub(crate) async fn show(
     let seals = reading::list_seals(&app.hub, &shell.caller, None, SEALS_DRAWN).await?;
     let newest = seals.first();
     let check = last(&app, &shell).await?;
+    let head = newest.map_or(0, |seal| seal.number);
+    let is_checked = |number| check.as_ref().is_some_and(|check| check.covers(number));
     let template = AuditPage {
-        is_proven: check.as_ref().is_some_and(|check| check.ok),
+        unchecked: check.as_ref().and_then(|check| check.unchecked(head)),
+        seals: seals.iter().rev().map(|seal| is_checked(seal.number)).collect(),
         check,
         newest_seal: newest.map(|seal| grouped(i64::try_from(seal.number).unwrap_or(i64::MAX))),
         key_id: newest.map(|seal| seal.key_id.clone()),
         is_sealing: found.first().is_some_and(|row| row.seal.is_none()),
-        seals: seals.iter().map(|_| ()).collect(),
         may_verify: shell.caller.capabilities.contains(Capability::AuditVerify),
         chips: chips(&address, &asking, |name, typed| sought.said(name, typed, &known)),
         kept: address.hidden(&["action", "actor", "task"]),
@@ -196,6 +215,7 @@ fn checked(check: &AuditCheck, now: Timestamp) -> Check {
         },
         at: absolute(check.updated_at),
         ago: ago(check.updated_at, now),
+        last_seal: u64::try_from(check.seals).unwrap_or_default(),
     }
 }
 

@@ -67,7 +67,22 @@ async fn whether_the_chain_is_whole_comes_first() {
         assert_eq!(admin.taken("/audit/verify", &[]).await, "/audit");
         let page = admin.page("/audit").await;
         holds(&page, &["<h2 id=\"h-v\">Verified</h2>", "rows under"]);
+        lacks(&page, &["not checked"]);
         drop(seal_all(&hub.hub).await);
+        admin.taken("/audit/verify", &[]).await;
+        let all_checked = admin.page("/audit").await;
+        lacks(&all_checked, &["not checked", "<i class=\"plain\"></i>"]);
+        holds(&all_checked, &["aria-hidden=\"true\"><i></i>"]);
+        // What was sealed after the check, the check says nothing about.
+        for name in ["one", "two"] {
+            hub.member(&hub.admin_key, name).await;
+            drop(seal_all(&hub.hub).await);
+        }
+        let stale = admin.page("/audit").await;
+        let seals_in = |page: &str, bar: &str| page.matches(bar).count();
+        let since = seals_in(&stale, "<i class=\"plain\"></i>");
+        assert!(since >= 2, "{stale}");
+        holds(&stale, &[&format!("; {since} seals since are not checked"), "<i></i><i class=\"plain\"></i>"]);
         let backdoor = Backdoor::open(&hub).await;
         let row = id(&all_items(&hub, &hub.admin_key, "/api/v1/audit").await[0]);
         backdoor.change(&format!("UPDATE audit_logs SET reason = 'another one' WHERE id = '{row}'")).await;
