@@ -45,7 +45,8 @@ pub(super) fn table() -> Vec<Page> {
         page("POST", "/policies/simulate", post(policies::simulate)),
         page("POST", "/policies/{id}", post(policies::change)),
         page("POST", "/policies/{id}/backtest", post(policies::backtest)),
-        page("POST", "/policies/{id}/deactivate", post(policies::deactivate)),
+        page("GET", "/policies/{id}/deactivate", get(policies::off::show)),
+        page("POST", "/policies/{id}/deactivate", post(policies::off::deactivate)),
         page("GET", "/settings", get(settings::show)),
         page("POST", "/settings", post(settings::change)),
     ]

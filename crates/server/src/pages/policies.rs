@@ -4,6 +4,7 @@
 mod backtest;
 pub(super) mod explain;
 mod form;
+pub(super) mod off;
 pub(super) mod words;
 
 use askama::Template;
@@ -22,11 +23,10 @@ use uuid::Uuid;
 use backtest::Backtested;
 use explain::{Explained, Simulated};
 use form::{PLACES, PolicyFields, Values};
-use words::{Entry, entry, told};
+use words::{Entry, Told, beside_the_form, entry, named, named_in_line, told};
 
-use super::account::Nothing;
 use super::form::Filled;
-use super::lists::{Address, denied, given};
+use super::lists::{Address, Names, denied, given};
 use super::shell::Shell;
 use super::show::{Markup, absolute, filters, line};
 use super::wrong::Wrong;
@@ -50,7 +50,30 @@ pub(crate) struct Asking {
     #[garde(skip)]
     new: Option<String>,
     #[garde(skip)]
-    done: Option<String>,
+    done: Option<Done>,
+}
+
+/// What has just been done.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Done {
+    Saved,
+    Off,
+}
+
+impl Done {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Saved => {
+                "Saved and on record. Reviews that have begun keep the version they began with; what is handed in \
+                 from now on uses this one."
+            }
+            Self::Off => {
+                "Taken out of force, on record. Reviews that have begun keep it; what is handed in from now on is not \
+                 held against it."
+            }
+        }
+    }
 }
 
 #[derive(Template)]
@@ -59,8 +82,10 @@ struct PoliciesPage<'a> {
     shell: &'a Shell,
     entries: Vec<Entry>,
     in_force: usize,
+    /// How many of these can let a task pass that nobody signs.
+    passing: usize,
     may_write: bool,
-    done: bool,
+    done: Option<&'static str>,
     message: Option<Markup>,
     wrong: Wrong,
     chosen: Option<Chosen>,
@@ -82,7 +107,10 @@ struct Chosen {
     active: bool,
     is_default: bool,
     changed: String,
-    told: Vec<(&'static str, String)>,
+    /// All it says, for whoever only reads it.
+    told: Vec<Told>,
+    /// What decides and has no field in the form.
+    beside_the_form: Vec<Told>,
 }
 
 /// What a page shows besides the policies.
@@ -122,14 +150,19 @@ async fn shown(app: &App, shell: &Shell, asking: &Asking, said: Said) -> Result<
     let is_new = asking.new.is_some();
     let chosen = chosen.filter(|_| !is_new);
     let task = given(asking.task.as_deref()).unwrap_or_default().to_owned();
+    let ids = found.iter().flat_map(|policy| named_in_line(&policy.rules));
+    let ids = ids.chain(chosen.iter().flat_map(|policy| named(&policy.rules)));
+    let names = Names::of(app, shell, ids).await?;
+    let in_force = || found.iter().filter(|policy| policy.active);
     let template = PoliciesPage {
-        in_force: found.iter().filter(|policy| policy.active).count(),
-        entries: found.iter().map(|policy| entry(policy, chosen.map(|chosen| chosen.id))).collect(),
+        in_force: in_force().count(),
+        passing: in_force().filter(|policy| policy.rules.auto_approve_if.is_some()).count(),
+        entries: found.iter().map(|policy| entry(policy, chosen.map(|chosen| chosen.id), &names)).collect(),
         may_write: shell.caller.capabilities.contains(Capability::PoliciesWrite),
-        done: asking.done.is_some(),
+        done: asking.done.map(Done::words),
         is_new,
         values: said.values.unwrap_or_else(|| Values::of(chosen)),
-        chosen: chosen.map(chosen_of),
+        chosen: chosen.map(|policy| chosen_of(policy, &names)),
         explained: explain::task(app, shell, &task).await?,
         task,
         config: said.config,
@@ -144,7 +177,7 @@ async fn shown(app: &App, shell: &Shell, asking: &Asking, said: Said) -> Result<
     Ok(page(status, &template))
 }
 
-fn chosen_of(policy: &Policy) -> Chosen {
+fn chosen_of(policy: &Policy, names: &Names) -> Chosen {
     Chosen {
         id: policy.id.raw(),
         name: line(&policy.name),
@@ -152,7 +185,8 @@ fn chosen_of(policy: &Policy) -> Chosen {
         active: policy.active,
         is_default: policy.is_default,
         changed: absolute(policy.updated_at),
-        told: told(&policy.rules),
+        told: told(&policy.rules, names),
+        beside_the_form: beside_the_form(&policy.rules, names),
     }
 }
 
@@ -223,17 +257,6 @@ pub(crate) async fn backtest(
         }
         Err(error) => again(&app, &shell, &asking, (fields, Refused::of(error)?)).await,
     }
-}
-
-/// Takes a policy out of force.
-pub(crate) async fn deactivate(
-    State(app): State<App>,
-    shell: Shell,
-    id: PathId,
-    Filled(Nothing {}): Filled<Nothing>,
-) -> Result<Response<Body>, Problem> {
-    policies::deactivate(&app.hub, &shell.caller, id.id()).await?;
-    Ok(lead_to(&done(id.0)))
 }
 
 #[derive(Deserialize)]

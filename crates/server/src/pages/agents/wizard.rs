@@ -21,7 +21,8 @@ use crate::App;
 use crate::extract::{Asked, PathId};
 use crate::pages::account::Nothing;
 use crate::pages::form::Filled;
-use crate::pages::lists::denied;
+use crate::pages::lists::{Names, denied};
+use crate::pages::policies::words;
 use crate::pages::shell::Shell;
 use crate::pages::show::{Markup, filters, line, plural};
 use crate::pages::{lead_to, page};
@@ -283,6 +284,7 @@ fn summary(seen: Option<&Seen>) -> [String; 5] {
 async fn policies(app: &App, shell: &Shell) -> Result<Vec<(Markup, String)>, HubError> {
     let filter = hub::policies::Filter { name: None, active: Some(true), after: None };
     let found = hub::policies::list(&app.hub, &shell.caller, filter, POLICIES_SHOWN).await?;
-    let words = crate::pages::policies::words::who;
-    Ok(found.iter().map(|policy| (line(&policy.name), words(&policy.rules))).collect())
+    let ids = found.iter().flat_map(|policy| words::named_in_line(&policy.rules));
+    let names = Names::of(app, shell, ids).await?;
+    Ok(found.iter().map(|policy| (line(&policy.name), words::who(&policy.rules, &names))).collect())
 }

@@ -88,10 +88,14 @@ fn rows(before: &Counts, after: &Counts) -> Vec<Row> {
     }
     rows.extend([
         row("Fell to the default policy", before.fell_to_default, after.fell_to_default, More::Worse),
-        row("Would have been unreachable", before.unreachable, after.unreachable, More::Worse),
-        row("Would have had nobody to ask", before.blocked, after.blocked, More::Worse),
+        row("Would have been unreachable", unreachable(before), unreachable(after), More::Worse),
     ]);
     rows
+}
+
+/// Too few people to ask, or nobody at all: the task's page has one word for both, so this one has too.
+const fn unreachable(counts: &Counts) -> u32 {
+    counts.unreachable + counts.blocked
 }
 
 /// How many signatures tasks need, by either; those that pass need none and are counted above.
@@ -136,8 +140,7 @@ fn side(foreseen: &Foreseen) -> String {
     let what = match foreseen.outcome {
         Outcome::AutoApproved => "passes by itself".to_owned(),
         Outcome::Reviewed => format!("{} of {asked}", foreseen.required()),
-        Outcome::Unreachable => format!("unreachable: {} of {asked}", foreseen.required()),
-        Outcome::Blocked => "nobody to ask".to_owned(),
+        Outcome::Unreachable | Outcome::Blocked => format!("unreachable: {} of {asked}", foreseen.required()),
     };
     format!("{what} ({})", names.join(", "))
 }

@@ -50,14 +50,14 @@ pub(in crate::pages) struct Simulated {
 
 fn answer(review: &ReviewSeen, requests: &[Request]) -> Answer {
     let applies = |(policy, tally): (&Matched, &PolicyTally)| {
-        let of = match policy.quorum.required_roles.as_slice() {
-            [] => "those it names".to_owned(),
-            roles => roles.join(" or "),
-        };
+        let mut of = policy.quorum.required_roles.clone();
+        if !policy.quorum.reviewers.is_empty() || of.is_empty() {
+            of.push("those it names".to_owned());
+        }
         Applies {
             name: line(&format!("{} v{}", policy.name, policy.version)),
             because: policy.because.iter().map(|why| line(why)).collect(),
-            needs: domain::rendering::plain(&format!("{} of {of}", tally.required)),
+            needs: domain::rendering::plain(&format!("{} of {}", tally.required, of.join(" or "))),
         }
     };
     let pairs = review.review.policies.iter().zip(&review.summary.tallies);

@@ -66,10 +66,38 @@ async fn policies_are_made_changed_explained_and_tried() {
         holds(&tried.text(), &["Production databases v3", "Reviewing", "rob"]);
         let before = all_items(&hub, &ann, "/api/v1/tasks").await.len();
         assert_eq!(before, 1, "nothing was proposed");
-        admin.taken(&format!("{path}/deactivate"), &[]).await;
+        assert_eq!(get(&hub, &hub.admin_key, &format!("/api/v1{path}")).await["active"], true);
+        taken_out_of_force(&admin, &member, &path).await;
         assert_eq!(get(&hub, &hub.admin_key, &format!("/api/v1{path}")).await["active"], false);
+        let default = policies.iter().find(|policy| policy["is_default"] == true).unwrap();
+        let page = admin.page(&format!("/policies/{}/deactivate", id(default))).await;
+        holds(&page, &["This cannot be taken out of force"]);
     })
     .await;
+}
+
+/// It is asked first what no longer applies, and told afterwards what was done.
+async fn taken_out_of_force(admin: &Reader<'_>, member: &Reader<'_>, path: &str) {
+    let shown = admin.page(&path.replace("/policies/", "/policies?policy=")).await;
+    lacks(&shown, &[&format!("action=\"{path}/deactivate\"")]);
+    holds(&shown, &[&format!("href=\"{path}/deactivate\"")]);
+    let asked = admin.page(&format!("{path}/deactivate")).await;
+    holds(
+        &asked,
+        &[
+            "What no longer applies",
+            "It asked for 1 of reviewer.",
+            "default stands in: 1 of reviewer or admin.",
+        ],
+    );
+    holds(&asked, &[&format!("method=\"post\" action=\"{path}/deactivate\"")]);
+    assert_eq!(member.look(&format!("{path}/deactivate")).await.status.as_u16(), 403);
+    assert_eq!(member.fill(&format!("{path}/deactivate"), &[]).await.status.as_u16(), 403);
+    let to = admin.taken(&format!("{path}/deactivate"), &[]).await;
+    let page = admin.page(&to).await;
+    holds(&page, &["Taken out of force", "not in force"]);
+    lacks(&page, &["Saved and on record"]);
+    holds(&admin.page(&format!("{path}/deactivate")).await, &["This cannot be taken out of force"]);
 }
 
 /// What is wrong is said at the field, and with what was typed still in it.
@@ -142,6 +170,53 @@ async fn every_field_of_a_policy_is_saved_and_the_rest_stays() {
     .await;
 }
 
+/// What the form has no field for decides too: whoever saves it reads it beside the form, with names, and keeps it.
+#[tokio::test]
+async fn everything_that_decides_is_said_to_whoever_saves_it() {
+    on_each_engine(async |hub| {
+        let me = get(&hub, &hub.admin_key, "/api/v1/me").await["account"].clone();
+        let (rob, mia) = (person(&hub, "rob", &["reviewer"]).await, hub.member(&hub.admin_key, "mia").await);
+        let rob = get(&hub, &rob, "/api/v1/me").await["account"].clone();
+        let said = json!({"name": "Mixed", "task_types": ["mixed"], "required_roles": ["dba"], "reviewers": [rob["id"]],
+            "admins_count": false, "following_counts": true, "allow_service_reviewers": true,
+            "hours": {"time_zone": "Europe/Berlin", "windows": [{"days": ["mon", "fri"], "from": "22:00", "to": "06:00"}]},
+            "escalate_to": [[me["id"]], [rob["id"], me["id"]]],
+            "auto_approve_if": {"risk_below": 40, "author_has_role": ["author"], "resources_in_scope": ["stage:*"]}});
+        let made = post(&hub, &hub.admin_key, "/api/v1/policies", &said).await;
+        let path = format!("/policies/{}", id(&made));
+        let page = format!("/policies?policy={}", id(&made));
+        let admin = Reader::of(&hub, &hub.admin_key).await;
+        let name = me["display_name"].as_str().unwrap();
+        let levels = format!("<dd>first {name}; then rob@default.example, {name}</dd>");
+        let whole = [
+            "1 of dba, or by name rob@default.example; can pass unsigned below risk 40",
+            "<dt>People who sign, by name</dt><dd>rob@default.example</dd>",
+            "<dd>only Mon, Fri 22:00 to 06:00 of the next day, as it is in Europe/Berlin</dd>",
+            "<dt>Admins</dt><dd>count only if the policy names them",
+            "<dd>counts as one more signature</dd>",
+            "<dt>Agents and services</dt><dd>may sign like people</dd>",
+            levels.as_str(),
+            "below risk 40, if the author holds author and everything it touches is like stage:*.",
+            "1 can let tasks pass unsigned",
+        ];
+        let shown = admin.page(&page).await;
+        holds(&shown, &whole);
+        holds(&shown, &["kept as it is when you save", "name=\"required_roles\""]);
+        let members = Reader::of(&hub, &mia).await.page(&page).await;
+        holds(&members, &whole);
+        lacks(&members, &["kept as it is"]);
+        admin.taken(&path, &with(&[("version", "1"), ("required_roles", "")])).await;
+        let kept = get(&hub, &hub.admin_key, &format!("/api/v1{path}")).await;
+        for field in ["reviewers", "admins_count", "following_counts", "allow_service_reviewers", "hours",
+            "escalate_to", "auto_approve_if"] {
+            assert_eq!(kept[field], made[field], "{field}");
+        }
+        assert_eq!((&kept["version"], &kept["required_roles"]), (&json!(2), &json!([])));
+        holds(&admin.page(&page).await, &["1 of rob@default.example; can pass unsigned below risk 40"]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_is_typed_is_held_against_the_past_and_not_saved() {
     on_each_engine(async |hub| {
@@ -169,6 +244,12 @@ async fn what_is_typed_is_held_against_the_past_and_not_saved() {
             ],
         );
         assert_eq!(&get(&hub, &hub.admin_key, &format!("/api/v1/policies/{}", id(made))).await, made);
+        // Nobody to ask at all is the same thing, and is called the same.
+        let nobody = admin.fill(&path, &with(&[("version", "1"), ("required_roles", "ghosts")])).await;
+        let unreachable =
+            "<td>Would have been unreachable</td><td class=\"right\">0</td><td class=\"right\">1</td>";
+        holds(&nobody.text(), &[unreachable, "unreachable: 1 of 0 (Production databases)"]);
+        lacks(&nobody.text(), &["obody to ask"]);
         let same = admin.fill(&path, &with(&[("version", "1")])).await;
         holds(&same.text(), &["No task would have been treated differently."]);
         let wrong = admin.fill(&path, &with(&[("version", "1"), ("when", "not (valid")])).await;

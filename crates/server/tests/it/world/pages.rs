@@ -246,6 +246,7 @@ pub(crate) const PAGES: &[PageDoor] = &[
         .right("/policies/$policy", "version=1&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
     submit("/policies/{id}/backtest", "version=1&name=x&task_types=&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=a&reject_on=any&timeout_hours=&on_timeout=deny", 404).at(NOBODYS_POLICY_BACK).for_members(403)
         .right("/policies/$policy/backtest", "version=1&name=$fresh&task_types=none&resource_patterns=&risk_threshold=0&when=&min_approvers=1&required_roles=reviewer&reject_on=any&timeout_hours=&on_timeout=deny"),
+    look("/policies/{id}/deactivate", NOBODYS_POLICY_OFF, 404).for_members(403),
     submit("/policies/{id}/deactivate", "=", 404).at(NOBODYS_POLICY_OFF).for_members(403)
         .right("/policies/$policy/deactivate", "="),
     look("/delegations", "/delegations", 200),
