@@ -204,7 +204,7 @@ impl RuleSet {
                 reasons.push(reason.to_owned());
             }
         };
-        refuse_if(!is_enabled, "feature:auto_approve_low_risk is disabled");
+        refuse_if(!is_enabled, "the organization lets no task pass by itself");
         refuse_if(matched.is_empty(), "no policy applies to it");
         refuse_if(question.resources.is_empty(), "it names no resource");
         // What the author's word talked out of applying asks somebody all the same.

@@ -34,7 +34,7 @@ pub use escalate::{Due, Ladder, Step};
 pub use moves::{Moved, PassRefusal};
 pub use open::{Opening, Request, open};
 pub use overrides::{Signing, may_sign};
-pub use panel::{Asked, Placed, REQUESTS_MAX, Routed, counts_for, panel, routed};
+pub use panel::{Asked, Placed, REQUESTS_MAX, Routed, counts_for, left_out, panel, routed};
 pub use resolve::{Ended, Ending, Terms, end, withdraw};
 pub use seats::{Hall, seats};
 pub use summary::{Summary, summary, wanting};

@@ -6,7 +6,9 @@ use super::PolicyTally;
 use crate::accounts::Account;
 use crate::approvals::Approval;
 use crate::delegations::{Book, Chain, Delegation, Matter, Route};
-use crate::policies::{Because, Candidate, Matched, eligible, eligible_by_escalation, eligible_by_joining};
+use crate::policies::{
+    Because, Candidate, Ineligible, Matched, eligible, eligible_by_escalation, eligible_by_joining,
+};
 use crate::tasks::Provenance;
 use crate::{Id, Timestamp};
 
@@ -43,6 +45,28 @@ pub fn panel(policies: &[Matched], candidates: &[Candidate], provenance: &Proven
         Asked { reviewer, serves }
     };
     asked.into_iter().map(request).collect()
+}
+
+/// Whom the policies mean and do not ask, each with the first reason. Whoever may answer for one of them is asked.
+#[must_use]
+pub fn left_out(
+    policies: &[Matched],
+    candidates: &[Candidate],
+    provenance: &Provenance,
+) -> Vec<(Id<Account>, Ineligible)> {
+    let why = |candidate: &Candidate| {
+        let mut reasons = Vec::new();
+        for policy in policies {
+            match eligible(&policy.quorum, candidate, provenance) {
+                Ok(_) => return None,
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        let reason = reasons.iter().find(|reason| **reason != Ineligible::NotMeant).copied()?;
+        Some((candidate.account_id, reason))
+    };
+    let found: BTreeMap<Id<Account>, Ineligible> = candidates.iter().filter_map(why).collect();
+    found.into_iter().collect()
 }
 
 /// Whom one policy asks, those it names first, then by id.

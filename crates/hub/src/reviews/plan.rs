@@ -5,8 +5,10 @@ use domain::Id;
 use domain::accounts::Account;
 use domain::approvals::Approval;
 use domain::delegations::Matter as About;
-use domain::policies::{Author, Matched, Question};
-use domain::reviews::{Opening, Request, Review, Routed, Seat, Summary, Times, open, panel, routed, summary};
+use domain::policies::{Author, Ineligible, Matched, Question};
+use domain::reviews::{
+    Opening, Request, Review, Routed, Seat, Summary, Times, left_out, open, panel, routed, summary,
+};
 use domain::risk::Risk;
 use domain::settings::Settings;
 use domain::tasks::{Actor, Move, Revision, Task, TaskConfig};
@@ -45,6 +47,8 @@ pub(crate) struct Plan {
     astray: Map<String, Value>,
     /// Why it does not pass by itself, if it does not.
     pub(crate) asks_because: Vec<String>,
+    /// Whom the policies mean and do not ask, each with the reason.
+    pub(crate) left_out: Vec<(Id<Account>, Ineligible)>,
 }
 
 impl Plan {
@@ -94,6 +98,7 @@ pub(crate) async fn plan(
         answers: Vec::new(),
         astray: Map::new(),
         asks_because: Vec::new(),
+        left_out: Vec::new(),
     };
     if let Err(because) = auto {
         plan.asks_because = because;
@@ -145,6 +150,7 @@ async fn place(tx: &mut Tx, act: &impl Deed, matter: &Matter<'_>, plan: &mut Pla
     let candidates = people::candidates(tx, act.org(), quorums).await?;
     let provenance = &matter.revision.provenance;
     let asked = panel(&plan.review.policies, &candidates, provenance);
+    plan.left_out = left_out(&plan.review.policies, &candidates, provenance);
     let book = delegations::book(tx, act.org(), asked.iter().map(|asked| asked.reviewer)).await?;
     let able = delegations::stand_ins(tx, act.org(), &book).await?;
     let about = About::new(&matter.config.task_type, &matter.config.resources, plan.review.risk_score);

@@ -1,11 +1,13 @@
 //! What would happen to a task that was handed in now. Nothing changes.
 
 use domain::Id;
+use domain::accounts::Account;
 use domain::approvals::ApprovalStatus;
+use domain::policies::Ineligible;
 use domain::reviews::Resolution;
 use domain::risk::Risk;
 use domain::tasks::{Actor, Move, Revision, Task, TaskConfig, TaskState};
-use records::Tx;
+use records::{Tx, accounts};
 
 use super::create::{NewTask, Prepared, prepare, proposed};
 use super::{Offer, actor, current_config, current_revision, known, refused};
@@ -28,6 +30,8 @@ pub struct Simulated {
     pub requests: Vec<Seen>,
     /// Why it would not pass by itself, if it would not.
     pub asks_because: Vec<String>,
+    /// What those are called whom the policies mean and do not ask, each with the reason; not for agents.
+    pub left_out: Vec<(String, Ineligible)>,
     /// Whether the caller is shown how the risk came about.
     pub shows_score: bool,
 }
@@ -76,12 +80,19 @@ async fn told<T>(
     let summary = plan.summary(revision);
     let asked = plan.requests.into_iter().filter(|request| request.status == ApprovalStatus::Pending);
     let requests = approvals::seen_all(tx, &act.caller, asked.collect()).await?;
+    let shows_score = act.caller.credential.agent.is_none();
+    let ids: Vec<Id<Account>> = plan.left_out.iter().map(|(id, _)| *id).filter(|_| shows_score).collect();
+    let called = accounts::called(tx, act.org(), &ids).await?;
+    let name = |(id, why): &(Id<Account>, Ineligible)| {
+        called.iter().find(|one| one.id == *id).map(|one| (one.name.clone(), *why))
+    };
     Ok(Simulated {
         state,
         risk: plan.task.risk,
         review: ReviewSeen { review: plan.review, summary },
         requests,
+        left_out: plan.left_out.iter().filter_map(name).collect(),
         asks_because: plan.asks_because,
-        shows_score: act.caller.credential.agent.is_none(),
+        shows_score,
     })
 }

@@ -207,7 +207,7 @@ fn a_task_passes_by_itself_only_if_everything_says_so() {
     let policies = || vec![with("p", lenient)];
     assert_eq!(auto(policies(), &asked(), true), Ok(()));
     let refused = |asked: &Asked, is_enabled| auto(policies(), asked, is_enabled).unwrap_err();
-    assert_eq!(refused(&asked(), false), ["feature:auto_approve_low_risk is disabled"]);
+    assert_eq!(refused(&asked(), false), ["the organization lets no task pass by itself"]);
     let risky = Asked { risk: risk(DeclaredRisk::High), ..asked() };
     assert_eq!(refused(&risky, true), ["policy p wants a risk below 25, and it counts as 30"]);
     let stranger = Asked { author: author(&["reviewer"]), ..asked() };

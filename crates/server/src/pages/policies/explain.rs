@@ -17,6 +17,7 @@ use crate::pages::show::{Markup, line, pill, plural, risk};
 use crate::pages::task_list::rows::title_of;
 
 const REQUESTS_SHOWN: i64 = 50;
+const LEFT_OUT_SHOWN: usize = 12;
 
 /// Why a task is asked about, and whom.
 pub(super) struct Explained {
@@ -46,6 +47,10 @@ pub(in crate::pages) struct Simulated {
     pub(in crate::pages) answer: Answer,
     pub(in crate::pages) passes: bool,
     pub(in crate::pages) asks_because: Vec<Markup>,
+    /// Whom the policies mean and do not ask, and why.
+    pub(in crate::pages) left_out: Vec<(Markup, String)>,
+    /// How many more of these there are.
+    pub(in crate::pages) more_left_out: usize,
 }
 
 fn answer(review: &ReviewSeen, requests: &[Request]) -> Answer {
@@ -123,6 +128,13 @@ pub(in crate::pages) fn simulated(found: &tasks::Simulated) -> Simulated {
         answer: answer(&found.review, &found.requests),
         passes: found.state == TaskState::Approved,
         asks_because: found.asks_because.iter().map(|why| line(why)).collect(),
+        left_out: found
+            .left_out
+            .iter()
+            .take(LEFT_OUT_SHOWN)
+            .map(|(name, why)| (line(name), why.to_string()))
+            .collect(),
+        more_left_out: found.left_out.len().saturating_sub(LEFT_OUT_SHOWN),
     }
 }
 

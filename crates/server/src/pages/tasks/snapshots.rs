@@ -153,6 +153,8 @@ fn what_may_be_done() {
         },
         passes: false,
         asks_because: vec![line("its risk is <high>")],
+        left_out: vec![(line("Eve <b>"), "they had a hand in the task".to_owned())],
+        more_left_out: 2,
     };
     keeps("submit", &Submit { shell: Frame, read: read(), found });
 }

@@ -64,6 +64,12 @@ async fn policies_are_made_changed_explained_and_tried() {
         let tried = Reader::of(&hub, &ann).await.fill("/policies/simulate", &[("config", &config.to_string())]).await;
         assert_eq!(tried.status.as_u16(), 200, "{}", tried.text());
         holds(&tried.text(), &["Production databases v3", "Reviewing", "rob"]);
+        holds(&tried.text(), &["Not by itself: the organization lets no task pass by itself"]);
+        lacks(&tried.text(), &["Not asked:", "auto_approve_low_risk"]);
+        // Whom the policy means and does not ask is named, with the reason.
+        let sam = person(&hub, "sam", &["author", "reviewer"]).await;
+        let own = Reader::of(&hub, &sam).await.fill("/policies/simulate", &[("config", &config.to_string())]).await;
+        holds(&own.text(), &["<b>Not asked:</b> sam@default.example, because they had a hand in the task."]);
         let before = all_items(&hub, &ann, "/api/v1/tasks").await.len();
         assert_eq!(before, 1, "nothing was proposed");
         assert_eq!(get(&hub, &hub.admin_key, &format!("/api/v1{path}")).await["active"], true);
