@@ -213,7 +213,7 @@ async fn what_waits_for_somebody_is_found_along_an_index() {
         ("tasks::attention::LONGEST_IN_STATE", "INDEX idx_tasks_org_state (org_id=? AND state=?)"),
         ("tasks::attention::NEED_ATTENTION", "INDEX idx_tasks_needs_attention (org_id=?)"),
         ("tasks::counts::BY_LEVEL", "INDEX idx_tasks_org_state (org_id=? AND state=?)"),
-        ("approvals::stats::HELD", "INDEX idx_approvals_open (org_id=?)"),
+        ("approvals::stats::HELD", "INDEX idx_approvals_org_queue (org_id=? AND status=?)"),
     ] {
         let statement = registered().find(|one| one.name == format!("records::{name}")).unwrap();
         let lines = plan(&conn, &(statement.texts)().0);

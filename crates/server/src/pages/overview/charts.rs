@@ -76,7 +76,7 @@ pub(super) async fn decisions(app: &App, shell: &Shell) -> Result<Decisions, Hub
         Ok(()) => hub::approvals::by_day(&app.hub, &shell.caller, &ids, since).await?,
         Err(_) => vec![Vec::new(); ids.len()],
     };
-    let people: Vec<(Member, i64)> = found.into_iter().zip(answers.iter().map(sum)).collect();
+    let people: Vec<(Member, i64)> = found.into_iter().zip(answers.iter().map(|days| sum(days))).collect();
     let mut by_day: BTreeMap<i64, [i64; 3]> = (first..first + DAYS).map(|day| (day, [0; 3])).collect();
     for answer in answers.iter().flatten() {
         let day = by_day.entry(answer.day).or_insert([0; 3]);
@@ -166,7 +166,7 @@ pub(super) async fn reviewers(app: &App, shell: &Shell, decisions: &Decisions) -
     // Who holds no role is not among the people above, and may have answered all the same.
     let since = Timestamp::from_micros(first_day(shell.now) * DAY_MICROS);
     let answers = hub::approvals::by_day(&app.hub, &shell.caller, &waited_for, since).await?;
-    people.extend(waited_for.into_iter().zip(answers.iter().map(sum)));
+    people.extend(waited_for.into_iter().zip(answers.iter().map(|days| sum(days))));
     let names = Names::of(app, shell, people.iter().map(|(id, _)| *id)).await?;
     let mut shown = Vec::new();
     for (id, answered) in people {
@@ -189,7 +189,7 @@ pub(super) async fn reviewers(app: &App, shell: &Shell, decisions: &Decisions) -
     Ok(Rows { shown, more })
 }
 
-fn sum(days: &Vec<AnsweredDay>) -> i64 {
+fn sum(days: &[AnsweredDay]) -> i64 {
     days.iter().map(|day| day.approved + day.changes + day.rejected).sum()
 }
 

@@ -67,11 +67,15 @@ async fn whether_the_chain_is_whole_comes_first() {
         assert_eq!(admin.taken("/audit/verify", &[]).await, "/audit");
         let page = admin.page("/audit").await;
         holds(&page, &["<h2 id=\"h-v\">Verified</h2>", "rows under"]);
-        lacks(&page, &["not checked"]);
-        drop(seal_all(&hub.hub).await);
-        admin.taken("/audit/verify", &[]).await;
-        let all_checked = admin.page("/audit").await;
-        lacks(&all_checked, &["not checked", "<i class=\"plain\"></i>"]);
+        // The hub seals by itself too, so a check may be behind a moment later.
+        let all_checked = eventually("a check of all seals", async || {
+            drop(seal_all(&hub.hub).await);
+            admin.taken("/audit/verify", &[]).await;
+            let page = admin.page("/audit").await;
+            (!page.contains("not checked")).then_some(page)
+        });
+        let all_checked = all_checked.await;
+        lacks(&all_checked, &["<i class=\"plain\"></i>"]);
         holds(&all_checked, &["aria-hidden=\"true\"><i></i>"]);
         // What was sealed after the check, the check says nothing about.
         for name in ["one", "two"] {
@@ -81,8 +85,9 @@ async fn whether_the_chain_is_whole_comes_first() {
         let stale = admin.page("/audit").await;
         let seals_in = |page: &str, bar: &str| page.matches(bar).count();
         let since = seals_in(&stale, "<i class=\"plain\"></i>");
-        assert!(since >= 2, "{stale}");
-        holds(&stale, &[&format!("; {since} seals since are not checked"), "<i></i><i class=\"plain\"></i>"]);
+        assert!(since >= 1, "{stale}");
+        let words = if since == 1 { "seal since is" } else { "seals since are" };
+        holds(&stale, &[&format!("; {since} {words} not checked"), "<i></i><i class=\"plain\"></i>"]);
         let backdoor = Backdoor::open(&hub).await;
         let row = id(&all_items(&hub, &hub.admin_key, "/api/v1/audit").await[0]);
         backdoor.change(&format!("UPDATE audit_logs SET reason = 'another one' WHERE id = '{row}'")).await;
