@@ -15,7 +15,7 @@ use hub::{HubError, settings};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use parts::{AccountRow, HealthRow, KeyRow, Shared, WebhookRow};
+use parts::{Accounts, HealthRow, KeyRow, Shared, WebhookRow};
 use words::Form;
 
 use super::form::Filled;
@@ -27,11 +27,19 @@ use crate::App;
 use crate::extract::Asked;
 use crate::problem::Problem;
 
+const TEXT_BYTES_MAX: usize = 1000;
+
 #[derive(Deserialize, Validate, Default)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Asking {
     #[garde(skip)]
     done: Option<String>,
+    /// Whom to show of the accounts: the beginning of a name, or of an email.
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    who: Option<String>,
+    /// Behind this one of them.
+    #[garde(inner(length(bytes, max = TEXT_BYTES_MAX)))]
+    cursor: Option<String>,
 }
 
 #[derive(Template)]
@@ -45,7 +53,7 @@ struct SettingsPage<'a> {
     message: Option<String>,
     version: &'static str,
     health: Vec<HealthRow>,
-    accounts: Shared<AccountRow>,
+    accounts: Accounts,
     keys: Shared<KeyRow>,
     webhooks: Shared<WebhookRow>,
     /// None for those who may not see them.
@@ -82,13 +90,13 @@ pub(crate) async fn show(
     shell: Shell,
     Asked(asking): Asked<Asking>,
 ) -> Result<Response<Body>, Problem> {
-    shown(&app, &shell, asking.done.is_some(), None).await
+    shown(&app, &shell, &asking, None).await
 }
 
 async fn shown(
     app: &App,
     shell: &Shell,
-    done: bool,
+    asking: &Asking,
     refused: Option<Refused>,
 ) -> Result<Response<Body>, Problem> {
     let credential = &shell.caller.credential;
@@ -97,11 +105,11 @@ async fn shown(
         organization: line(&credential.organization.name),
         slug: credential.organization.slug.clone(),
         is_admin: credential.standing().is_org_admin(),
-        done,
+        done: asking.done.is_some(),
         message: refused.as_ref().map(|refused| format!("{} Nothing was saved.", refused.words)),
         version: env!("CARGO_PKG_VERSION"),
         health: parts::health(app, shell).await,
-        accounts: parts::accounts(app, shell).await?,
+        accounts: parts::accounts(app, shell, asking).await?,
         keys: parts::keys(app, shell).await?,
         webhooks: parts::webhooks(app, shell).await?,
         flags: flags(app, shell, refused.as_ref()).await?,
@@ -173,7 +181,7 @@ pub(crate) async fn change(
             });
             let words = said.collect::<Vec<_>>().join(" ");
             let refused = Refused { name: form.name, typed: form.value, words };
-            shown(&app, &shell, false, Some(refused)).await
+            shown(&app, &shell, &Asking::default(), Some(refused)).await
         }
         Err(other) => Err(other.into()),
     }

@@ -1,17 +1,23 @@
 //! What the page shows of each kind, as far as the reader may see it.
 
+use domain::Id;
 use domain::accounts::AccountStatus;
+use domain::cursor::CursorKey;
+use domain::members::Member;
 use domain::permissions::Capability;
 use hub::identity::api_keys;
 use hub::identity::members::{self, Looking};
 use hub::webhooks::endpoints;
-use hub::{HubError, WantedMembers};
+use hub::{HubError, MemberPlace, WantedMembers};
 use uuid::Uuid;
 
+use super::Asking;
 use crate::App;
-use crate::pages::lists::Names;
+use crate::api::page::List;
+use crate::pages::lists::{Address, Names, given};
 use crate::pages::shell::Shell;
 use crate::pages::show::{Face, Markup, absolute, ago, line};
+use crate::problem::Problem;
 
 const SHOWN: usize = 25;
 
@@ -62,19 +68,47 @@ pub(super) struct AccountRow {
     pub(super) is_active: bool,
 }
 
-pub(super) async fn accounts(app: &App, shell: &Shell) -> Result<Shared<AccountRow>, HubError> {
-    if shell.caller.require(Capability::AccountsRead).is_err() {
-        return Ok(Shared::Denied);
-    }
-    let looking = Looking {
-        org: shell.caller.credential.organization.id,
-        wanted: WantedMembers::Everybody,
-        after: None,
-        limit: read(),
+/// Some who belong here, by name, and where the others are.
+pub(super) struct Accounts {
+    pub(super) shared: Shared<AccountRow>,
+    /// Who is looked for.
+    pub(super) sought: String,
+    pub(super) older: Option<String>,
+    pub(super) newest: Option<String>,
+}
+
+pub(super) async fn accounts(app: &App, shell: &Shell, asking: &Asking) -> Result<Accounts, Problem> {
+    let sought = given(asking.who.as_deref());
+    let cursor = given(asking.cursor.as_deref());
+    let mut accounts = Accounts {
+        shared: Shared::Denied,
+        sought: sought.unwrap_or_default().to_owned(),
+        older: None,
+        newest: None,
     };
+    if shell.caller.require(Capability::AccountsRead).is_err() {
+        return Ok(accounts);
+    }
+    let list = List::new(&shell.caller, "pages/settings/accounts").filtered("who", sought);
+    let after = match list.keys(cursor)?.as_deref() {
+        None => None,
+        Some([CursorKey::Text(name), CursorKey::Uuid(id)]) => Some((name.as_bytes().to_vec(), Id::new(*id))),
+        Some(_) => return Err(Problem::field("/cursor", "not of this list")),
+    };
+    let wanted = sought.map_or(WantedMembers::Everybody, |text| WantedMembers::Called(text.to_owned()));
+    let org = shell.caller.credential.organization.id;
+    let looking = Looking { org, wanted, after, limit: read() };
     let found = members::list(&app.hub, &shell.caller, looking).await?;
+    let place = |(_, (name, id)): &&(Member, MemberPlace)| {
+        vec![CursorKey::Text(String::from_utf8_lossy(name).into_owned()), CursorKey::Uuid(id.raw())]
+    };
+    let next = list.page(found.iter().collect(), SHOWN, place, |_| ()).next_cursor;
+    let address = Address::of("/settings").maybe("who", sought);
+    let at = |address: &Address| format!("{address}#accounts");
+    accounts.older = next.map(|cursor| at(&address.clone().with("cursor", cursor)));
+    accounts.newest = cursor.map(|_| at(&address));
     let names = Names::of(app, shell, found.iter().map(|(member, _)| member.account.id)).await?;
-    Ok(Shared::of(found, |(member, _)| AccountRow {
+    accounts.shared = Shared::of(found, |(member, _)| AccountRow {
         id: member.account.id.raw(),
         face: names.face(member.account.id),
         email: line(&member.account.email),
@@ -85,7 +119,8 @@ pub(super) async fn accounts(app: &App, shell: &Shell) -> Result<Shared<AccountR
             .unwrap_or_default(),
         status: member.account.status.as_str(),
         is_active: member.account.status == AccountStatus::Active,
-    }))
+    });
+    Ok(accounts)
 }
 
 /// A key, without its secret.

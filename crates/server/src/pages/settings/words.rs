@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::pages::capitalised;
 use crate::pages::form::several;
+use crate::pages::show::grouped;
 
 /// How a value is said and taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -135,17 +136,32 @@ pub(super) fn meant(form: Option<Form>, text: &str) -> Value {
 /// What is wrong with a setting, with what it is called.
 pub(super) fn wrong(name: &str, detail: &str) -> String {
     let known = of(name);
-    let title = known.map_or(name, |words| words.title);
+    // A name on the wire is not a word that begins a sentence.
+    let Some(title) = known.map(|words| words.title) else {
+        return format!("{} ({name}).", capitalised(detail).trim_end_matches('.'));
+    };
+    let detail = &apart(detail);
     // Some rules name the settings they are about.
     if detail.starts_with(name) {
-        let said = WORDS.iter().fold(detail.to_owned(), |said, words| said.replace(words.name, words.title));
+        let said = WORDS
+            .iter()
+            .fold(detail.clone(), |said, words| said.replace(words.name, &format!("“{}”", words.title)));
         return capitalised(&said);
     }
     let unit = match known.is_some_and(|words| words.form == Form::Time) {
         true => " seconds; you can also say it as 30 s, 48 h or 7 days",
         false => "",
     };
-    capitalised(&format!("{title} {detail}{unit}"))
+    capitalised(&format!("“{title}” {detail}{unit}"))
+}
+
+/// The same with the thousands of its numbers apart.
+fn apart(detail: &str) -> String {
+    let said = detail.split(' ').map(|word| match word.parse::<i64>() {
+        Ok(number) => grouped(number),
+        Err(_) => word.to_owned(),
+    });
+    said.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -190,12 +206,12 @@ mod tests {
         let detail = "must be a whole number from 1 to 86400";
         assert_eq!(
             wrong("lock:max_ttl", detail),
-            "Lock lifetime, at most must be a whole number from 1 to 86400 seconds; you can also say it as 30 s, 48 h or 7 days."
+            "“Lock lifetime, at most” must be a whole number from 1 to 86,400 seconds; you can also say it as 30 s, 48 h or 7 days."
         );
         assert_eq!(
             wrong("lock:default_ttl", "lock:default_ttl must not exceed lock:max_ttl"),
-            "Lock lifetime must not exceed Lock lifetime, at most."
+            "“Lock lifetime” must not exceed “Lock lifetime, at most”."
         );
-        assert_eq!(wrong("no:such", "there is no such setting"), "No:such there is no such setting.");
+        assert_eq!(wrong("no:such", "there is no such setting"), "There is no such setting (no:such).");
     }
 }

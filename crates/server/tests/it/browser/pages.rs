@@ -89,6 +89,38 @@ async fn words_have_the_width_of_what_they_stand_in() {
     browser.close().await;
 }
 
+/// A name may be as long as it likes and without a place to break: the page is as wide as the window all the same.
+#[tokio::test]
+async fn a_long_name_makes_no_page_wider() {
+    let office = Office::open().await;
+    let hub = &office.hub;
+    let name = "P".repeat(190);
+    let policy = json!({"name": name, "task_types": ["none"], "required_roles": ["reviewer"]});
+    let policy = expect(hub.admin("POST", "/api/v1/policies").json(&policy), 201).await.json();
+    let project = json!({"name": name, "slug": "long"});
+    expect(hub.admin("POST", "/api/v1/projects").json(&project), 201).await;
+    let member = json!({"email": format!("{}@default.example", "m".repeat(50)), "display_name": name});
+    expect(hub.admin("POST", "/api/v1/accounts").json(&member), 201).await;
+    for size in [(1280, 900), (500, 900)] {
+        let browser = office.browser(Look { size, ..Look::default() }).await;
+        for path in ["/policies", &format!("/policies?policy={}", id(&policy)), "/plan", "/settings"] {
+            browser.go(path).await;
+            let inside =
+                "return document.documentElement.scrollWidth <= document.documentElement.clientWidth";
+            assert_eq!(browser.run(inside, &[]).await, true, "{path} {size:?}");
+        }
+        let inside = "const wrap = document.querySelector('#accounts .table-wrap');
+            return wrap.scrollWidth <= wrap.clientWidth;";
+        assert_eq!(browser.run(inside, &[]).await, true, "{size:?}: accounts are cut off");
+        let whole = "const words = document.createRange();
+            const cells = [...document.querySelectorAll('#accounts .mail')];
+            words.selectNodeContents(cells.find((cell) => cell.textContent === 'rita@default.example'));
+            return words.getClientRects().length === 1;";
+        assert_eq!(browser.run(whole, &[]).await, true, "{size:?}");
+        browser.close().await;
+    }
+}
+
 /// Whoever waits, for what, and who has it: all of it is seen at once in a window of the usual width.
 #[tokio::test]
 async fn who_waits_for_whom_is_drawn_whole() {

@@ -17,6 +17,7 @@ mod locks;
 mod new_task;
 mod plan;
 mod policies;
+mod settings;
 mod tasks;
 
 /// Somebody who is logged in in a browser.
