@@ -2,9 +2,13 @@
 //!
 //! Circles are opened by turning some arrows round, each node gets the first layer behind all that lead to it, arrows
 //! over several layers get a bend in each, and the order in a layer is the best of a few sweeps that put each node near
-//! the middle of its neighbours.
+//! the middle of its neighbours. What no arrow joins stands one below the other, each part as low as its fullest layer.
+
+mod lines;
 
 use std::collections::BTreeMap;
+
+use lines::draw;
 
 /// Sweeps over all layers; drawings of this size do not get better after these.
 const SWEEPS: usize = 8;
@@ -63,7 +67,8 @@ struct Ranks {
 pub(in crate::pages) fn layered(count: usize, arrows: &[(usize, usize)], sizes: Sizes) -> Layout {
     let mut ranks = Ranks::of(count, arrows);
     ranks.untangle();
-    let tops = ranks.tops(sizes);
+    let parts = ranks.apart();
+    let tops = ranks.tops(&parts, sizes);
     draw(&ranks, &tops, sizes)
 }
 
@@ -226,10 +231,48 @@ impl Ranks {
         if item < self.count { sizes.height } else { BEND_HEIGHT }
     }
 
-    /// The upper edge of each item: one below the other, then drawn towards its neighbours as far as there is room.
-    fn tops(&self, sizes: Sizes) -> Vec<i32> {
+    /// The layers of each part that no arrow joins to another, and every layer in the order of the parts.
+    fn apart(&mut self) -> Vec<Vec<Vec<usize>>> {
+        let mut part: Vec<usize> = (0..self.layer.len()).collect();
+        // As often as the longest way has steps; each takes the least number that it meets.
+        loop {
+            let mut moved = false;
+            for (begin, end) in &self.steps {
+                let least = part[*begin].min(part[*end]);
+                moved |= part[*begin] != least || part[*end] != least;
+                (part[*begin], part[*end]) = (least, least);
+            }
+            if !moved {
+                break;
+            }
+        }
+        for layer in &mut self.order {
+            layer.sort_by_key(|item| part[*item]);
+        }
+        let mut parts: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
+        for (place, layer) in self.order.iter().enumerate() {
+            for item in layer {
+                let layers = parts.entry(part[*item]).or_insert_with(|| vec![Vec::new(); self.order.len()]);
+                layers[place].push(*item);
+            }
+        }
+        parts.into_values().collect()
+    }
+
+    /// The upper edge of each item: part by part, from above.
+    fn tops(&self, parts: &[Vec<Vec<usize>>], sizes: Sizes) -> Vec<i32> {
         let mut tops = vec![0; self.layer.len()];
-        for layer in &self.order {
+        let mut top = sizes.margin;
+        for layers in parts {
+            self.place(&mut tops, layers, sizes);
+            top = self.pack(&mut tops, layers, (top, sizes)) + sizes.between;
+        }
+        tops
+    }
+
+    /// One below the other, then drawn towards their neighbours as far as there is room.
+    fn place(&self, tops: &mut [i32], layers: &[Vec<usize>], sizes: Sizes) {
+        for layer in layers {
             let mut y = 0;
             for item in layer {
                 tops[*item] = y;
@@ -238,20 +281,37 @@ impl Ranks {
         }
         for sweep in 0..SWEEPS {
             let by_left = sweep % 2 == 0;
-            let mut layers: Vec<usize> = (0..self.order.len()).collect();
+            let mut order: Vec<&Vec<usize>> = layers.iter().collect();
             if !by_left {
-                layers.reverse();
+                order.reverse();
             }
-            for layer in layers {
-                self.draw_near(&mut tops, layer, by_left, sizes);
+            for layer in order {
+                self.draw_near(tops, layer, (by_left, sizes));
             }
         }
-        let top = tops.iter().copied().min().unwrap_or(0);
-        tops.iter().map(|y| y - top + sizes.margin).collect()
     }
 
-    fn draw_near(&self, tops: &mut [i32], layer: usize, by_left: bool, sizes: Sizes) {
-        let items = &self.order[layer];
+    /// Moves a part to begin at `top`, and together until it is as high as its fullest layer. Gives where it ends.
+    fn pack(&self, tops: &mut [i32], layers: &[Vec<usize>], (top, sizes): (i32, Sizes)) -> i32 {
+        let taken = |item: &usize| self.height(*item, sizes) + sizes.between;
+        let tall = |layer: &Vec<usize>| (layer.iter().map(taken).sum::<i32>() - sizes.between).max(0);
+        let height = layers.iter().map(tall).max().unwrap_or(0);
+        let mut all: Vec<i32> = layers.iter().flatten().map(|item| tops[*item]).collect();
+        all.sort_unstable();
+        let begin = all.get(all.len() / 2).map_or(0, |middle| middle - height / 2);
+        for layer in layers {
+            // Between what stands above it in its layer and what stands below there is always room.
+            let (mut least, mut most) = (begin, begin + height - tall(layer));
+            for item in layer {
+                tops[*item] = tops[*item].clamp(least, most) - begin + top;
+                least += taken(item);
+                most += taken(item);
+            }
+        }
+        top + height
+    }
+
+    fn draw_near(&self, tops: &mut [i32], items: &[usize], (by_left, sizes): (bool, Sizes)) {
         let wanted: Vec<i32> = items
             .iter()
             .map(|item| {
@@ -280,64 +340,6 @@ impl Ranks {
             tops[*item] -= pushed / 2;
         }
     }
-}
-
-fn draw(ranks: &Ranks, tops: &[i32], sizes: Sizes) -> Layout {
-    let x = |item: usize| {
-        let layer = i32::try_from(ranks.layer[item]).unwrap_or(0);
-        sizes.margin + layer * (sizes.width + sizes.across)
-    };
-    let centre = |item: usize| tops[item] + ranks.height(item, sizes) / 2;
-    let lines = ranks.runs.iter().map(|(run, turned)| {
-        let mut points = Vec::new();
-        for (place, item) in run.iter().enumerate() {
-            let (left, right) = (x(*item), x(*item) + sizes.width);
-            match place {
-                0 => points.push((right, centre(*item))),
-                _ if place + 1 == run.len() => points.push((left, centre(*item))),
-                _ => points.extend([(left, centre(*item)), (right, centre(*item))]),
-            }
-        }
-        if *turned {
-            points.reverse();
-        }
-        line(&points)
-    });
-    let nodes: Vec<(i32, i32)> = (0..ranks.count).map(|item| (x(item), tops[item])).collect();
-    let below = (0..ranks.layer.len()).map(|item| tops[item] + ranks.height(item, sizes)).max();
-    let right = (0..ranks.layer.len()).map(|item| x(item) + sizes.width).max();
-    Layout {
-        width: right.unwrap_or(0) + sizes.margin,
-        height: below.unwrap_or(0) + sizes.margin,
-        nodes,
-        lines: lines.collect(),
-        reading: ranks.order.iter().flatten().copied().filter(|item| *item < ranks.count).collect(),
-    }
-}
-
-/// A smooth line over these points: flat where it passes a layer, bent between them.
-fn line(points: &[(i32, i32)]) -> Line {
-    let Some((first, rest)) = points.split_first() else {
-        return Line { path: String::new(), label: (0, 0) };
-    };
-    let mut path = format!("M{} {}", first.0, first.1);
-    let mut at = *first;
-    for point in rest {
-        match at.1 == point.1 {
-            true => path.push_str(&format!("H{}", point.0)),
-            false => {
-                let middle = i32::midpoint(at.0, point.0);
-                path.push_str(&format!("C{middle} {} {middle} {} {} {}", at.1, point.1, point.0, point.1));
-            }
-        }
-        at = *point;
-    }
-    // Words stand where the line is flat; where many lines end, they would be on each other.
-    let (from, to) = match points {
-        [_, from, to, _, ..] => (from, to),
-        _ => (first, rest.first().unwrap_or(first)),
-    };
-    Line { path, label: (i32::midpoint(from.0, to.0), i32::midpoint(from.1, to.1)) }
 }
 
 #[cfg(test)]

@@ -93,3 +93,37 @@ fn the_same_graph_is_drawn_the_same_way() {
     assert_eq!(layout, layered(40, &arrows, SIZES));
     check(&layout, 40, &arrows);
 }
+
+/// How high a drawing is where each part is as high as its fullest layer.
+fn packed(count: usize, arrows: &[(usize, usize)]) -> i32 {
+    let mut ranks = Ranks::of(count, arrows);
+    let parts = ranks.apart();
+    let tall = |layer: &Vec<usize>| -> i32 {
+        layer.iter().map(|item| ranks.height(*item, SIZES) + SIZES.between).sum::<i32>() - SIZES.between
+    };
+    let parts = parts.iter().map(|layers| layers.iter().map(tall).max().unwrap() + SIZES.between);
+    parts.sum::<i32>() - SIZES.between + 2 * SIZES.margin
+}
+
+#[test]
+fn what_no_arrow_joins_stands_close_together() {
+    // A chain beside a dense part, whose layers push one another down.
+    let mut arrows = vec![(0, 1), (1, 2)];
+    arrows.extend((3..30).flat_map(|node| [(node, node + 1), (node, node + 3)]));
+    arrows.extend([(3, 20), (3, 25), (4, 31), (5, 32)]);
+    for chain_first in [true, false] {
+        let turn = |node: usize| if chain_first { node } else { 32 - node };
+        let arrows: Vec<(usize, usize)> = arrows.iter().map(|(a, b)| (turn(*a), turn(*b))).collect();
+        let layout = layered(33, &arrows, SIZES);
+        check(&layout, 33, &arrows);
+        assert_eq!(layout.height, packed(33, &arrows), "{layout:?}");
+        // The chain is by itself: nothing of the other part stands as high.
+        let heights = |nodes: std::ops::RangeInclusive<usize>| -> Vec<i32> {
+            nodes.map(|node| layout.nodes[turn(node)].1).collect()
+        };
+        let (chain, rest) = (heights(0..=2), heights(3..=32));
+        let is_above = chain.iter().max() < rest.iter().min();
+        let is_below = chain.iter().min() > rest.iter().max();
+        assert!(is_above || is_below, "{layout:?}");
+    }
+}
