@@ -177,7 +177,9 @@ impl Reading {
             id: task.id.to_string(),
             title: line(&description),
             plain_title: domain::rendering::plain(&description),
-            length: length(&description),
+            length: Some(description.chars().count())
+                .filter(|count| *count > TITLE_CHARACTERS)
+                .map(|count| plural(count, "character")),
             state: task.state.as_str(),
             pill: pill(task.state),
             risk: risk_of(task, true),
@@ -213,12 +215,6 @@ impl Reading {
             tags: task.tags.iter().map(|tag| line(tag)).collect(),
         }
     }
-}
-
-/// How many characters a title has that may need more lines than its page gives it.
-fn length(description: &str) -> Option<String> {
-    let count = description.chars().count();
-    (count > TITLE_CHARACTERS).then(|| plural(count, "character"))
 }
 
 /// As time has it: what nobody can run any more is not what will run.
