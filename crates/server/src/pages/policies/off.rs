@@ -31,7 +31,7 @@ struct OffPage<'a> {
     may_go: bool,
     is_default: bool,
     told: Vec<Told>,
-    /// What it asks for now.
+    /// What it asks for as long as it is in force.
     who: String,
     /// What the default policy asks for, which stands in where no other applies.
     default: Option<(Markup, String)>,
