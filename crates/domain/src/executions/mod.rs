@@ -7,6 +7,7 @@ mod executor;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod undone;
 mod words;
 
 use std::time::Duration;
@@ -24,6 +25,7 @@ use crate::{Id, Timestamp};
 
 pub use executor::{AGENT_LOST, Applicant, ClaimRefusal, Executor, executor};
 pub use settle::{FORCE_RELEASED, LOCK_LOST, Matter, Report, Settled, TIMEOUT, settle};
+pub use undone::{NotUndone, ROLLBACK_ERROR, ROLLBACK_ERROR_DETAILS};
 pub use words::{ExecutionResult, Outcome, Phase, Purpose, Rollback};
 
 /// How much output one report may append.
@@ -85,7 +87,7 @@ pub struct Execution {
     pub rollback: Rollback,
     /// What went wrong.
     pub error: Option<String>,
-    /// What else its agent said about that.
+    /// What else its agent said about that; and why what it began was not undone.
     pub error_details: Option<Value>,
     /// What it was begun under.
     pub locks: Vec<LockTaken>,
@@ -204,6 +206,13 @@ impl Execution {
             None if !is_undone && self.purpose == Purpose::Apply => Phase::Applying,
             _ => Phase::RollingBack,
         }
+    }
+
+    /// When it failed, as long as the agent that failed undoes it: the time there is for that began then.
+    #[must_use]
+    pub fn failed_and_undone_since(&self, timeout: Duration) -> Option<Timestamp> {
+        let is_undone = self.purpose == Purpose::Apply && self.rollback == Rollback::Running;
+        (is_undone && self.ended_at.is_none()).then(|| self.deadline_at.minus(timeout))
     }
 
     /// Refuses whatever is said about an attempt that is over.

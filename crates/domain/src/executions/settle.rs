@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::undone::with_rollback_error;
 use super::{AttemptEnded, Execution, ExecutionResult, Outcome, Phase, Purpose, Rollback, executor};
 use crate::Timestamp;
 use crate::gate::undo;
@@ -39,6 +40,14 @@ pub enum Report {
 }
 
 impl Report {
+    /// What else its agent said about what went wrong.
+    const fn details(&self) -> Option<&Value> {
+        match self {
+            Self::Failed { details, .. } => details.as_ref(),
+            _ => None,
+        }
+    }
+
     /// How the work ended, whether that is known, and what to call it.
     fn said(&self, lost: &'static str) -> (ExecutionResult, Outcome, Option<String>) {
         use ExecutionResult::{Cancelled, Failure, Success, Timeout};
@@ -101,10 +110,7 @@ fn applied(matter: &Matter<'_>, report: &Report) -> Settled {
         result: Some(result),
         outcome: Some(outcome),
         error,
-        error_details: match report {
-            Report::Failed { details, .. } => details.clone(),
-            _ => None,
-        },
+        error_details: report.details().cloned(),
         updated_at: now.after(matter.execution.updated_at),
         ..matter.execution.clone()
     };
@@ -155,8 +161,12 @@ fn undone(matter: &Matter<'_>, report: &Report) -> Settled {
     }
     let ended = match is_done {
         true => ended,
-        // What the agent said first stays; that it was not undone is said by `rollback`.
-        false => Execution { outcome: Some(outcome), ..ended },
+        // What the agent said first stays, and why it was not undone stands beside it.
+        false => Execution {
+            outcome: Some(outcome),
+            error_details: with_rollback_error(execution.error_details.as_ref(), error, report.details()),
+            ..ended
+        },
     };
     Settled { task: failed(task, !is_done, now), execution: ended }
 }

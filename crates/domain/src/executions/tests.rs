@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::*;
 use crate::agents::Agent;
 use crate::canonical::Sha256Hash;
@@ -121,6 +123,12 @@ fn what_follows_from_undoing_it() {
     let grant = grant(1, 1);
     let rolling = settled(&running(Purpose::Apply), &config, &grant, &failed()).execution;
     assert_eq!(rolling.deadline_at, at(70 * SECOND), "undoing has a time of its own");
+    let failed_at = |execution: &Execution| execution.failed_and_undone_since(config.timeout());
+    assert_eq!(failed_at(&rolling), Some(at(10 * SECOND)), "and it began when the work failed");
+    let heard = rolling.heard(Duration::from_secs(30), at(20 * SECOND)).unwrap();
+    assert_eq!(failed_at(&heard), Some(at(10 * SECOND)), "whoever is heard changes nothing about that");
+    assert_eq!(failed_at(&running(Purpose::Apply)), None);
+    assert_eq!(failed_at(&settled(&rolling, &config, &grant, &Report::Completed).execution), None);
     let over = |rollback, outcome, looks| -> Row {
         (TaskState::Failed, Some("failure"), Some(outcome), Phase::Ended, rollback, true, looks)
     };
@@ -130,6 +138,33 @@ fn what_follows_from_undoing_it() {
     for report in [Report::Lost, Report::TimedOut, Report::LockLost, Report::Cancelled] {
         assert_eq!(follows(&report), over(Rollback::Failed, "unknown", true), "{report:?}");
     }
+}
+
+#[test]
+fn why_it_was_not_undone_stands_beside_why_it_failed() {
+    let (config, grant) = (config(RollbackStrategy::Automatic, false), grant(1, 1));
+    let says = |error: &str, details: Value| Report::Failed { error: error.into(), details: Some(details) };
+    let rolling = |details: Value| {
+        settled(&running(Purpose::Apply), &config, &grant, &says("no room", details)).execution
+    };
+    assert_eq!(rolling(json!({"disk": 1})).not_undone(), None);
+    let refused = says("UNDO_REFUSED: it cannot be shrunk", json!({"volume": 2}));
+    let ended = settled(&rolling(json!({"disk": 1})), &config, &grant, &refused).execution;
+    let why = NotUndone { error: "UNDO_REFUSED: it cannot be shrunk", is_by_hub: false };
+    assert_eq!((ended.error.as_deref(), ended.not_undone()), (Some("no room"), Some(why)));
+    let both = json!({"disk": 1, "rollback_error": why.error, "rollback_error_details": {"volume": 2}});
+    assert_eq!(ended.error_details, Some(both));
+    let late = settled(&rolling(json!({"disk": 1})), &config, &grant, &Report::TimedOut).execution;
+    assert_eq!(late.not_undone(), Some(NotUndone { error: TIMEOUT, is_by_hub: true }));
+    // Whatever the agent called its own words, they are neither lost nor taken for these.
+    let forged = rolling(json!({"rollback_error": "mine"}));
+    assert_eq!(forged.not_undone(), None);
+    let ended = settled(&forged, &config, &grant, &Report::Lost).execution;
+    let kept = json!({"first": {"rollback_error": "mine"}, "rollback_error": "AGENT_LOST"});
+    assert_eq!(ended.error_details, Some(kept));
+    let undone = settled(&rolling(json!({"disk": 1})), &config, &grant, &Report::Completed).execution;
+    assert_eq!(undone.not_undone(), None);
+    assert_eq!(undone.error_details, Some(json!({"disk": 1})));
 }
 
 #[test]

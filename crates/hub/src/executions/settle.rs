@@ -151,7 +151,8 @@ fn details(task: &Task, execution: &Execution) -> Map<String, Value> {
         "agent_id": execution.agent_id.to_string(), "attempt": execution.attempt,
         "result": execution.result.map(ExecutionResult::as_str),
         "outcome": execution.outcome.map(Outcome::as_str), "rollback": execution.rollback.as_str(),
-        "error": execution.error, "needs_attention": task.needs_attention,
+        "error": execution.error, "rollback_error": execution.not_undone().map(|why| why.error),
+        "needs_attention": task.needs_attention,
         "not_before": task.not_before.map(|at| at.to_string()),
     });
     details.as_object().cloned().unwrap_or_default()
