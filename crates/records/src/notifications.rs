@@ -1,8 +1,9 @@
 //! What people were told.
 
 use domain::accounts::Account;
-use domain::notifications::Notification;
+use domain::notifications::{Notification, NotificationKind};
 use domain::organizations::Organization;
+use domain::tasks::Task;
 use domain::{Id, Timestamp};
 use serde_json::Value as Json;
 
@@ -26,6 +27,17 @@ row!(Notification {
     read_at
 });
 
+/// That somebody was told of a review that waits for nobody.
+pub struct Alarm {
+    /// Who.
+    pub account_id: Id<Account>,
+    /// As what.
+    pub kind: NotificationKind,
+    /// When.
+    pub created_at: Timestamp,
+}
+row!(Alarm { account_id, kind, created_at });
+
 struct Count {
     count: i64,
 }
@@ -48,6 +60,10 @@ statement!(
                           WHERE n.org_id = $1 AND n.account_id = $2"
                          and ["n.read_at IS NULL", "n.read_at IS NOT NULL", "(n.created_at, n.id) < (?, ?)"]
                          then "ORDER BY n.created_at DESC, n.id DESC LIMIT ?"
+);
+statement!(
+    ALARMS: Alarm = "SELECT account_id, kind, created_at FROM notifications WHERE NULLIF(org_id, NULL) = $1 AND \
+                     task_id = $2 AND kind IN ('nobody_told', 'escalated') ORDER BY created_at DESC, id DESC LIMIT $3"
 );
 // No further than somebody would count.
 statement!(
@@ -109,6 +125,15 @@ pub async fn get(
     id: Id<Notification>,
 ) -> Result<Option<Notification>> {
     tx.opt(&GET, args![org, account, id]).await
+}
+
+/// Who was told of a review of the task that waits for nobody, newest first.
+pub async fn alarms(
+    tx: &mut Tx,
+    (org, task): (Id<Organization>, Id<Task>),
+    limit: i64,
+) -> Result<Vec<Alarm>> {
+    tx.all(&ALARMS, args![org, task, limit]).await
 }
 
 /// What the account was told, newest first.

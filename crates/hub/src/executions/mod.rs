@@ -38,6 +38,7 @@ pub use output::{More, Part, append, read};
 pub(crate) use recover::recover;
 pub use report::{Said, complete, fail};
 pub use rollback::ask_rollback;
+pub(crate) use rollback::{rollback, rollback_refused};
 pub(crate) use settle::{end_by_admin, let_go};
 pub use start::Claimed;
 

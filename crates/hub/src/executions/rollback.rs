@@ -1,9 +1,8 @@
 //! A person has an attempt undone that nobody has undone.
 
-use domain::Id;
 use domain::executions::{Execution, RollbackRefusal};
-use domain::permissions::Capability;
-use domain::tasks::Move;
+use domain::tasks::{RollbackStrategy, Task};
+use domain::{Id, Timestamp};
 use records::{Tx, executions, tasks};
 use serde_json::{Map, json};
 
@@ -11,7 +10,8 @@ use super::MISSING;
 use crate::act::Act;
 use crate::faults::reached;
 use crate::idempotency::{Once, Outcome, write_once};
-use crate::tasks::{announce, current_config, current_revision, locked, require, subject};
+use crate::identity::credential::Credential;
+use crate::tasks::{Offer, announce, current_config, current_revision, locked, require, subject};
 use crate::{Caller, Hub, HubError, audit};
 
 struct Input {
@@ -27,7 +27,7 @@ pub async fn ask_rollback(
     reason: String,
     once: Option<Once<Execution>>,
 ) -> Result<Outcome<Execution>, HubError> {
-    caller.require(Capability::TasksWrite)?;
+    caller.require(Offer::Undo.needs())?;
     let input = Act::new(hub, caller, Input { id, reason });
     let asked = write_once(hub, once, input, |tx, act| Box::pin(unit(tx, act))).await?;
     reached("rollback:answering");
@@ -38,16 +38,12 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Execution, HubError> {
     let known = executions::get(tx, act.org(), act.input.id).await?.ok_or(MISSING)?;
     let before = locked(tx, act, known.task_id).await?;
     let current = crate::tasks::writer(tx, act).await?;
-    if current.agent.is_some() {
-        return Err(HubError::Forbidden("a person decides whether what was left behind is undone".into()));
-    }
     let execution = executions::get_locked(tx, act.org(), act.input.id).await?.ok_or(MISSING)?;
     let config = current_config(&current_revision(tx, &before).await?)?;
     let latest = executions::latest(tx, act.org(), &[before.id]).await?.into_iter().next();
     let last = (latest.ok_or(MISSING)?.id, config.rollback_strategy);
-    let asked = execution.rollback_asked(&before, last, act.now).map_err(refused)?;
-    // Whoever may make a failed task anew may also have it undone.
-    require(&current, &before, Move::Resubmit)?;
+    let asked = rollback(&current, (&before, &execution), last, act.now)?;
+    require(&current, &before, Offer::Undo.of(before.state))?;
     let task = before.touched(act.now);
     tasks::save(tx, &before, &task).await?;
     executions::update(tx, &asked).await?;
@@ -60,7 +56,20 @@ async fn unit(tx: &mut Tx, act: &Act<Input>) -> Result<Execution, HubError> {
     Ok(asked)
 }
 
-fn refused(refusal: RollbackRefusal) -> HubError {
+/// The attempt after this person asked for it to be undone: the same for whoever asks and for whoever is offered to.
+pub(crate) fn rollback(
+    credential: &Credential,
+    (task, execution): (&Task, &Execution),
+    last: (Id<Execution>, RollbackStrategy),
+    now: Timestamp,
+) -> Result<Execution, HubError> {
+    if credential.agent.is_some() {
+        return Err(HubError::Forbidden("a person decides whether what was left behind is undone".into()));
+    }
+    execution.rollback_asked(task, last, now).map_err(rollback_refused)
+}
+
+pub(crate) fn rollback_refused(refusal: RollbackRefusal) -> HubError {
     let state = match refusal {
         RollbackRefusal::NotFailed(state) => state.as_str(),
         RollbackRefusal::NotTheLast => "superseded",

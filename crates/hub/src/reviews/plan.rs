@@ -73,6 +73,7 @@ impl Plan {
         details.insert("policies".into(), versions.into());
         details.insert("risk_score".into(), self.review.risk_score.into());
         details.insert("content_hash".into(), self.review.content_hash.to_string().into());
+        details.insert("asked".into(), self.requests.len().into());
         details.extend(self.astray.clone());
         details
     }

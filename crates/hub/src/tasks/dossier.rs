@@ -19,6 +19,7 @@ use records::{
 };
 
 use super::overrides::{OVERRIDE_ASKED, SKIP_ASKED};
+use super::standing::{Alarmed, alarmed};
 use super::{Seen, behind, known, seen};
 use crate::reviews::{candidates, load, of_task};
 use crate::{Caller, Hub, HubError};
@@ -61,6 +62,8 @@ pub struct Dossier {
     pub started_by: Option<Id<Account>>,
     /// Which override another admin is asked to sign; none: none is.
     pub asked: Option<AskedFor>,
+    /// Who was told that its review waits for nobody; nobody, where it does not.
+    pub alarmed: Vec<Alarmed>,
 }
 
 /// An override that waits for its second signature.
@@ -107,6 +110,8 @@ struct Voter<'c> {
 pub struct Prospect {
     /// How the review would end; none: it would go on.
     pub resolution: Option<Resolution>,
+    /// How it would end if the caller said no instead.
+    pub after_no: Option<Resolution>,
     /// What would still be missing.
     pub missing: Vec<String>,
 }
@@ -196,9 +201,11 @@ async fn whole(
         names: BTreeMap::new(),
         started_by: agents::get(tx, org, task.author_id).await?.map(|agent| agent.owner_id),
         asked: None,
+        alarmed: Vec::new(),
         seen,
     };
     dossier.asked = asked(tx, &dossier).await?;
+    dossier.alarmed = alarmed(tx, org, &dossier).await?;
     dossier.names = names(tx, &dossier).await?;
     Ok(dossier)
 }
@@ -225,7 +232,9 @@ async fn mine(tx: &mut Tx, case: &Case, voter: &Voter<'_>, now: Timestamp) -> Re
         let mut after = case.clone();
         after.note(&counted);
         let missing = summary(&after.review, &after.seats, &after.provenance).missing;
-        Prospect { resolution: counted.resolution, missing }
+        let refusal = Ballot { answer: Answer::Reject, ..ballot.clone() };
+        let after_no = case.vote(&refusal, now).ok().and_then(|counted| counted.resolution);
+        Prospect { resolution: counted.resolution, after_no, missing }
     });
     let by_own = || Ballot { behind: Behind::act(voter.id, &[], voter.id), ..ballot.clone() };
     let not_with = voter.minter.filter(|_| may.is_err() && case.vote(&by_own(), now).is_ok());
@@ -321,6 +330,8 @@ async fn names(tx: &mut Tx, dossier: &Dossier) -> Result<BTreeMap<Id<Account>, N
     wanted.extend(dossier.executions.iter().map(|execution| execution.agent_id));
     wanted.extend(dossier.started_by);
     wanted.extend(dossier.asked.as_ref().map(|asked| asked.by));
+    wanted.extend(dossier.alarmed.iter().map(|alarmed| alarmed.account));
+    wanted.extend(dossier.seen.review.as_ref().and_then(|seen| seen.review.resolved_by));
     wanted.extend(dossier.seen.task.assignee);
     let mut names = BTreeMap::new();
     for id in wanted {

@@ -80,6 +80,7 @@ const SORTED: &[(&str, &str)] = &[
     ("audit::rows::LATEST", "what happened to one thing"),
     ("events::NUMBER", "those without a number, which are soon none"),
     ("grants::OF_TASK", "those of one task"),
+    ("notifications::ALARMS", "what people were told of one task"),
     ("standalone_grants::LIST", "no route leads to it"),
 ];
 
@@ -251,9 +252,11 @@ async fn what_somebody_was_told_is_a_walk_along_an_index() {
         let walk = format!("INDEX {index} (org_id=? AND account_id=?");
         assert!(lines.len() == 2 && lines[0].contains(&walk), "{clauses}: {lines:?}");
     }
-    for (name, index) in
-        [("UNREAD", "INDEX idx_notifications_unread"), ("FORGET", "INDEX idx_notifications_created_at")]
-    {
+    for (name, index) in [
+        ("UNREAD", "INDEX idx_notifications_unread"),
+        ("FORGET", "INDEX idx_notifications_created_at"),
+        ("ALARMS", "INDEX idx_notifications_task_id"),
+    ] {
         let name = format!("records::notifications::{name}");
         let statement = registered().find(|statement| statement.name == name).unwrap();
         let lines = plan(&conn, &(statement.texts)().0);

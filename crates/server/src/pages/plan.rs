@@ -22,7 +22,7 @@ use picture::Picture;
 use super::lists::{denied, given};
 use super::page;
 use super::shell::Shell;
-use super::show::{Markup, filters, line, long, pill, plural, risk};
+use super::show::{Markup, filters, line, long, pill_of, plural, risk};
 use super::task_list::rows::{since, title_of};
 use crate::App;
 use crate::extract::Asked;
@@ -196,7 +196,7 @@ impl<'a> Web<'a> {
         Line {
             id: seen.task.id.raw(),
             title: line(&title_of(seen)),
-            state: pill(seen.task.state),
+            state: pill_of(seen),
             waits_for: waits.map(|(id, _)| line(&title(*id).unwrap_or_else(|| id.to_string()))).collect(),
         }
     }

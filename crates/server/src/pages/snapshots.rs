@@ -14,7 +14,7 @@ use super::assets;
 use super::show::{Face, Markup, filters, line};
 
 /// Every part that is kept; nothing else lies there.
-const KEPT: [&str; 24] = [
+const KEPT: [&str; 25] = [
     "attempts",
     "batch",
     "details",
@@ -36,6 +36,7 @@ const KEPT: [&str; 24] = [
     "rules_tabs",
     "sign",
     "stats",
+    "stuck",
     "submit",
     "task_menu",
     "tips",

@@ -5,6 +5,7 @@ mod effects;
 mod history;
 mod menu;
 pub(super) mod new;
+mod rail;
 #[cfg(test)]
 mod snapshots;
 mod work;
@@ -33,6 +34,7 @@ use crate::extract::{Asked, PathId};
 use crate::problem::Problem;
 use history::{History, history};
 use menu::{Menu, menu};
+use rail::{Step, rail};
 use work::{Attempt, Lock, attempts, locks};
 
 #[derive(Template)]
@@ -45,17 +47,9 @@ struct TaskPage<'a> {
     locks: Vec<Lock>,
     history: History,
     menu: Menu,
-    /// Whether a person has to look at how it ended.
-    needs_attention: bool,
+    /// Why a person has to look at how it ended.
+    attention: Option<&'static str>,
     problem: Option<ProblemShown>,
-}
-
-/// One step of a task's life.
-struct Step {
-    name: &'static str,
-    icon: &'static str,
-    class: &'static str,
-    is_here: bool,
 }
 
 /// What was not done, and why.
@@ -159,12 +153,12 @@ async fn shown(
     let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status).ok());
     let template = TaskPage {
         shell,
-        rail: rail(dossier.seen.task.state, steps_taken(&dossier.seen.task)),
+        rail: rail(&dossier.seen),
         attempts: attempts(dossier, shell),
         locks: locks(app, shell, dossier, &read.resources).await?,
         history: history(app, shell, dossier).await?,
         menu: menu(app, shell, dossier).await?,
-        needs_attention: dossier.seen.task.needs_attention,
+        attention: dossier.seen.left_behind().map(work::left_behind),
         read,
         problem,
     };
@@ -211,60 +205,6 @@ pub(super) fn told(approval: &Approval, task: &tasks::Seen, me: Id<Account>) -> 
     Toast { done, words, link: Some(format!("/tasks/{}", task.task.id)) }
 }
 
-/// How far a task had come that could be given up at any of several steps.
-fn steps_taken(task: &Task) -> usize {
-    match (task.approved_at, task.submitted_at) {
-        (Some(_), _) => 4,
-        (None, Some(_)) => 3,
-        (None, None) => 1,
-    }
-}
-
-/// The steps of a life that goes well, or of one that ended otherwise.
-fn rail(state: TaskState, taken: usize) -> Vec<Step> {
-    const WELL: [(TaskState, &str); 6] = [
-        (TaskState::Draft, "Draft"),
-        (TaskState::Submitted, "Submitted"),
-        (TaskState::Reviewing, "Reviewing"),
-        (TaskState::Approved, "Approved"),
-        (TaskState::Applying, "Applying"),
-        (TaskState::Completed, "Completed"),
-    ];
-    let (before, end): (usize, Option<(&'static str, &'static str)>) = match state {
-        TaskState::Rejected => (3, Some(("Rejected", "s-rejected"))),
-        TaskState::Cancelled => (taken, Some(("Cancelled", "s-cancelled"))),
-        TaskState::Failed => (5, Some(("Failed", "s-failed"))),
-        other => (WELL.iter().position(|(known, _)| *known == other).unwrap_or(0), None),
-    };
-    let done = WELL.iter().take(before);
-    let done =
-        done.map(|(_, name)| Step { name, icon: "s-completed", class: " class=\"done\"", is_here: false });
-    if let Some((name, icon)) = end {
-        return done.chain([Step { name, icon, class: " class=\"ended\"", is_here: true }]).collect();
-    }
-    let rest = WELL.iter().skip(before).enumerate().map(|(place, (known, name))| Step {
-        name,
-        icon: if place == 0 { state_icon(*known) } else { "s-todo" },
-        class: "",
-        is_here: place == 0,
-    });
-    done.chain(rest).collect()
-}
-
-fn state_icon(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Draft => "s-draft",
-        TaskState::Submitted => "s-submitted",
-        TaskState::Reviewing => "s-reviewing",
-        TaskState::Approved => "s-approved",
-        TaskState::Applying => "s-applying",
-        TaskState::Completed => "s-completed",
-        TaskState::Rejected => "s-rejected",
-        TaskState::Cancelled => "s-cancelled",
-        TaskState::Failed => "s-failed",
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommentForm {
@@ -282,30 +222,4 @@ pub(crate) async fn comment(
     let body = form.body.replace("\r\n", "\n");
     tasks::comment(&app.hub, &shell.caller, id.id(), body, None).await?;
     Ok(lead_to(&format!("/tasks/{}#talk", id.0)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rail_says_where_a_task_is() {
-        let here = |state| -> Vec<&'static str> {
-            rail(state, 3).iter().filter(|step| step.is_here).map(|step| step.name).collect()
-        };
-        for (state, name) in [
-            (TaskState::Draft, "Draft"),
-            (TaskState::Reviewing, "Reviewing"),
-            (TaskState::Completed, "Completed"),
-            (TaskState::Rejected, "Rejected"),
-            (TaskState::Cancelled, "Cancelled"),
-            (TaskState::Failed, "Failed"),
-        ] {
-            assert_eq!(here(state), [name]);
-        }
-        assert_eq!(rail(TaskState::Applying, 4).len(), 6);
-        let given_up: Vec<&str> = rail(TaskState::Cancelled, 3).iter().map(|step| step.name).collect();
-        assert_eq!(given_up, ["Draft", "Submitted", "Reviewing", "Cancelled"]);
-        assert_eq!(rail(TaskState::Failed, 4).last().map(|step| step.icon), Some("s-failed"));
-    }
 }

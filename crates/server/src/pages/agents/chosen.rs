@@ -17,7 +17,7 @@ use super::cards::health;
 use crate::App;
 use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Face, Markup, absolute, ago, code, grouped, line, pill};
+use crate::pages::show::{Face, Markup, absolute, ago, code, grouped, line, pill_of};
 use crate::pages::task_list::rows::title_of;
 
 const TASKS_SHOWN: i64 = 5;
@@ -109,7 +109,7 @@ async fn its_tasks(
     }
     let filter = TaskFilter { author: Some(id), ..TaskFilter::default() };
     let found = tasks::list(&app.hub, &shell.caller, filter, TASKS_SHOWN).await?;
-    let shown = |seen: &tasks::Seen| (seen.task.id.raw(), line(&title_of(seen)), pill(seen.task.state));
+    let shown = |seen: &tasks::Seen| (seen.task.id.raw(), line(&title_of(seen)), pill_of(seen));
     Ok(found.iter().map(shown).collect())
 }
 

@@ -6,9 +6,8 @@ use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use domain::Id;
 use domain::agents::AgentStatus;
-use domain::executions::Execution;
+use domain::executions::{Execution, Phase};
 use domain::permissions::Capability;
-use domain::tasks::Task;
 use garde::Validate;
 use hub::HubError;
 use hub::locks::{Held, Standing};
@@ -48,6 +47,8 @@ struct Holder {
     heard: Option<Markup>,
     is_offline: bool,
     task: Option<(Uuid, Markup)>,
+    /// Whether what it holds it for is undoing what failed.
+    is_undoing: bool,
 }
 
 #[derive(Deserialize, Validate)]
@@ -140,6 +141,7 @@ async fn holder(app: &App, shell: &Shell, held: &Held, names: &Names) -> Result<
         Err(other) => return Err(other),
     };
     let heard = agent.as_ref().and_then(|agent| agent.last_heartbeat);
+    let (task, is_undoing) = work(app, shell, held).await?.unzip();
     Ok(Holder {
         who: names.face(owner.agent),
         piece: piece(owner),
@@ -147,18 +149,20 @@ async fn holder(app: &App, shell: &Shell, held: &Held, names: &Names) -> Result<
         fence: fence(held.hold.fence),
         heard: heard.map(|at| ago(at, shell.now)),
         is_offline: agent.is_some_and(|agent| agent.status() == AgentStatus::Offline),
-        task: task(app, shell, held).await?,
+        task,
+        is_undoing: is_undoing.unwrap_or_default(),
     })
 }
 
-/// The task of the attempt that holds it.
-async fn task(app: &App, shell: &Shell, held: &Held) -> Result<Option<(Uuid, Markup)>, HubError> {
+/// The task of the attempt that holds it, and whether that undoes what failed.
+async fn work(app: &App, shell: &Shell, held: &Held) -> Result<Option<((Uuid, Markup), bool)>, HubError> {
     let Ok(id) = held.hold.owner.name.parse::<Id<Execution>>() else { return Ok(None) };
-    let task: Id<Task> = match hub::executions::get(&app.hub, &shell.caller, id).await {
-        Ok(execution) => execution.task_id,
+    let execution = match hub::executions::get(&app.hub, &shell.caller, id).await {
+        Ok(execution) => execution,
         Err(HubError::NotFound(_) | HubError::Forbidden(_)) => return Ok(None),
         Err(other) => return Err(other),
     };
-    let seen = hub::tasks::get(&app.hub, &shell.caller, task).await?;
-    Ok(Some((task.raw(), line(&title_of(&seen)))))
+    let seen = hub::tasks::get(&app.hub, &shell.caller, execution.task_id).await?;
+    let is_undoing = execution.phase() == Phase::RollingBack;
+    Ok(Some(((seen.task.id.raw(), line(&title_of(&seen))), is_undoing)))
 }

@@ -2,7 +2,7 @@
 
 use domain::agents::AgentStatus;
 use domain::permissions::Capability;
-use hub::tasks::{LOOKED_AT_MAX, Seen, Stuck};
+use hub::tasks::{LOOKED_AT_MAX, LeftBehind, Seen, Stuck};
 use hub::{AgentFilter, HubError};
 
 use crate::App;
@@ -95,10 +95,20 @@ fn ended(seen: &Seen, shell: &Shell) -> Need {
         icon: "s-failed",
         is_bad: true,
         what: line(&title_of(seen)),
-        words: "failed, and nobody knows for certain what was done. Ended".to_owned(),
+        words: format!("{}. Ended", left_behind(seen.left_behind())),
         since: seen.task.ended_at.map(|at| long(at, shell.now)),
         to: format!("/tasks/{}", seen.task.id),
         button: "Look",
+    }
+}
+
+const fn left_behind(what: Option<LeftBehind>) -> &'static str {
+    match what {
+        Some(LeftBehind::Unknown) | None => "ended, and nobody knows how far it came",
+        Some(LeftBehind::Untouched) => "failed, and what it began was left as it is",
+        Some(LeftBehind::OnItsWayBack) => "failed, and is to be undone, which is not over",
+        Some(LeftBehind::NotUndone) => "failed, and what it began was not undone",
+        Some(LeftBehind::HalfUndone) => "failed, and nobody knows how far undoing it came",
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Explained {
 pub(in crate::pages) struct Answer {
     pub(in crate::pages) policies: Vec<Applies>,
     pub(in crate::pages) people: Vec<Markup>,
+    /// How many of them must say yes, policy by policy.
+    pub(in crate::pages) required: Vec<u32>,
     pub(in crate::pages) is_reachable: bool,
     pub(in crate::pages) missing: Vec<String>,
 }
@@ -68,6 +70,7 @@ fn answer(review: &ReviewSeen, requests: &[Request]) -> Answer {
     let pairs = review.review.policies.iter().zip(&review.summary.tallies);
     Answer {
         policies: pairs.map(applies).collect(),
+        required: review.summary.tallies.iter().map(|tally| tally.required).collect(),
         people: requests.iter().map(|request| line(&request.reviewer_name)).collect(),
         is_reachable: review.summary.reachable,
         missing: review.summary.missing.clone(),
@@ -141,5 +144,22 @@ pub(in crate::pages) fn simulated(found: &tasks::Simulated) -> Simulated {
 impl Answer {
     pub(in crate::pages) fn asked(&self) -> String {
         plural(self.people.len(), "person").replace("persons", "people")
+    }
+
+    /// How many of those who are asked must say yes.
+    pub(in crate::pages) fn must_sign(&self) -> String {
+        let asked = self.people.len();
+        match (asked, self.required.as_slice()) {
+            (0, _) => "Nobody is asked".to_owned(),
+            (1, _) => "The one person who is asked must sign".to_owned(),
+            (_, [required]) if usize::try_from(*required) == Ok(asked) => {
+                format!("All {} who are asked must sign", self.asked())
+            }
+            (_, [1]) => format!("One of {} must sign", self.asked()),
+            (_, [required]) => format!("{required} of {} must sign", self.asked()),
+            (_, several) => {
+                format!("{} are asked, and each of {} policies needs its own", self.asked(), several.len())
+            }
+        }
     }
 }

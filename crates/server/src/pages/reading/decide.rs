@@ -1,13 +1,14 @@
 //! What the reader may do: the forms, or why there are none.
 
 use domain::accounts::Account;
-use domain::approvals::{Answer, ApprovalKind, ApprovalStatus};
-use domain::reviews::VoteRefusal;
+use domain::approvals::{Answer, ApprovalKind};
+use domain::reviews::Resolution;
 use domain::risk::RiskLevel;
-use domain::tasks::{Mode, RollbackStrategy, Task, TaskConfig, TaskState};
+use domain::tasks::{Mode, RollbackStrategy, Task, TaskConfig};
 use domain::{Id, Timestamp};
 use hub::tasks::{AskedFor, Dossier, Mine, Prospect};
 
+use super::closed::{not_asked, refused};
 use super::{People, title};
 use crate::pages::show::{Markup, ago, clock, line, lines, plural};
 
@@ -84,14 +85,14 @@ impl Decide {
     ) -> Self {
         let task = &dossier.seen.task;
         let (Some(mine), Some(review)) = (&dossier.mine, &dossier.seen.review) else {
-            return Self::Not(not_asked(dossier, people));
+            return Self::Not(not_asked(dossier, (people, now)));
         };
         let prospect = match &mine.may {
             Ok(prospect) => prospect,
             Err(refusal) => {
                 return match mine.not_with {
                     Some(minter) => Self::NotWith(not_with(minter, mine, dossier, people)),
-                    None => Self::Not(refused(refusal, mine, dossier, now)),
+                    None => Self::Not(refused((refusal, mine), dossier, (people, now))),
                 };
             }
         };
@@ -107,7 +108,7 @@ impl Decide {
             before: before(mine, now),
             pattern: must_type.as_deref().map(escaped).unwrap_or_default(),
             must_type,
-            after_no: after_no(mine),
+            after_no: after_no(mine, prospect),
             is_review: mine.approval.kind == ApprovalKind::Review,
             choices: Choices::of(mine.approval.kind, mine.approval.is_about_skipping()),
             delegates: delegates(mine, people),
@@ -145,83 +146,6 @@ fn escaped(text: &str) -> String {
     pattern
 }
 
-fn not_asked(dossier: &Dossier, people: &People<'_>) -> Markup {
-    let task = &dossier.seen.task;
-    if task.state != TaskState::Reviewing {
-        return line(&closed(dossier));
-    }
-    if people.is_me(task.author_id) {
-        return line("You wrote this task, so others decide on it.");
-    }
-    if dossier.started_by.is_some_and(|owner| people.is_me(owner)) {
-        let name = people.face(task.author_id).name;
-        return line(&format!("You answer for {name}, which wrote this task, so others decide on it."));
-    }
-    if dossier.is_own {
-        return line("You had a hand in this task, so others decide on it.");
-    }
-    line("You are not asked about this task: none of its policies names you or a role you hold.")
-}
-
-/// Why nothing is asked any more, or not yet.
-fn closed(dossier: &Dossier) -> String {
-    let state = dossier.seen.task.state;
-    match dossier.seen.blocked_by().len() {
-        waits if state == TaskState::Approved && waits > 0 => {
-            format!(
-                "The review ended with yes. It waits for {} to be completed first.",
-                plural(waits, "task")
-            )
-        }
-        _ if state == TaskState::Failed && dossier.seen.task.needs_attention => {
-            "It was tried. Somebody has to look at how it ended.".to_owned()
-        }
-        _ => unasked(state).to_owned(),
-    }
-}
-
-const fn unasked(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Draft => "A draft. Nobody is asked until it is handed in.",
-        TaskState::Submitted => "The hub makes its preview. Reviewers are asked after that.",
-        TaskState::Reviewing => "The review is open.",
-        TaskState::Approved => {
-            "The review ended with yes. It waits for an agent and for what it touches to be free."
-        }
-        TaskState::Applying => "It is being applied. It cannot be edited or cancelled meanwhile.",
-        TaskState::Completed => "It was applied.",
-        TaskState::Rejected => {
-            "The review ended with no. Nothing ran. The author can resubmit it as a new task."
-        }
-        TaskState::Cancelled => "It was given up before it began. Nothing ran.",
-        TaskState::Failed => "It was tried and did not work.",
-    }
-}
-
-fn refused(refusal: &VoteRefusal, mine: &Mine, dossier: &Dossier, now: Timestamp) -> Markup {
-    let task = &dossier.seen.task;
-    match refusal {
-        VoteRefusal::Resolved(_) if task.state != TaskState::Reviewing => match before(mine, now) {
-            Some(before) => {
-                let mut words = before;
-                words.raw(format_args!(" {}", line(&closed(dossier))));
-                words
-            }
-            None => line(&closed(dossier)),
-        },
-        VoteRefusal::Closed if mine.approval.status == ApprovalStatus::Delegated => {
-            line("You passed this request on. Whoever got it decides.")
-        }
-        other => {
-            let text = other.to_string();
-            let mut letters = text.chars();
-            let first = letters.next().map(char::to_uppercase);
-            let text: String = first.into_iter().flatten().chain(letters).collect();
-            line(&format!("{text}."))
-        }
-    }
-}
-
 /// Whoever chose somebody's password or key can act with it, so what is signed with it is theirs too.
 fn not_with(minter: Id<Account>, mine: &Mine, dossier: &Dossier, people: &People<'_>) -> Markup {
     let name = people.within(minter);
@@ -241,7 +165,7 @@ fn not_with(minter: Id<Account>, mine: &Mine, dossier: &Dossier, people: &People
     words
 }
 
-fn before(mine: &Mine, now: Timestamp) -> Option<Markup> {
+pub(super) fn before(mine: &Mine, now: Timestamp) -> Option<Markup> {
     let response = mine.approval.response.as_ref()?;
     let verb = match response.action {
         Answer::Approve => "approved",
@@ -267,8 +191,11 @@ fn as_words(dossier: &Dossier, mine: &Mine) -> Markup {
     line(&format!("for {}", names.join(", ")))
 }
 
-fn after_no(mine: &Mine) -> &'static str {
+fn after_no(mine: &Mine, prospect: &Prospect) -> &'static str {
     match mine.approval.kind {
+        ApprovalKind::Review if prospect.after_no == Some(Resolution::Rejected) => {
+            "Ends the review: rejected. Nothing runs, and the author can resubmit it as a new task."
+        }
         ApprovalKind::Review => "Counts as a no. The author can resubmit as a new task.",
         ApprovalKind::Override if mine.approval.is_about_skipping() => {
             "It stays approved, and waits for what it waits for."

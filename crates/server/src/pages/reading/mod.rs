@@ -1,16 +1,19 @@
 //! A task as somebody reads it before deciding, in the pane of the inbox and on its own page: the same parts, worked out
 //! once.
 
+mod closed;
 mod decide;
 mod preview;
 mod quorum;
+mod said;
 #[cfg(test)]
 mod snapshots;
+mod stuck;
 
 use std::collections::BTreeMap;
 
 use domain::accounts::Account;
-use domain::approvals::{Answer, ApprovalStatus};
+use domain::approvals::ApprovalStatus;
 use domain::risk::{Factor, RiskLevel};
 use domain::tasks::{Resource, RollbackStrategy, Task, TaskConfig, TaskState, thaw};
 use domain::{Id, Timestamp};
@@ -21,11 +24,12 @@ use decide::asked_for;
 pub(super) use decide::{Decide, must_type, typed_word};
 pub(super) use preview::Preview;
 pub(super) use quorum::Quorum;
+pub(super) use stuck::Stuck;
 
 use super::shell::Shell;
 use super::show::{
-    Code, Compared, Face, HashShown, Markup, ago, clock, code, compared, line, lines, pill, plural,
-    resource_icon, risk, risk_of, span, time,
+    Code, Compared, Face, HashShown, Markup, clock, code, compared, line, pill_of, plural, resource_icon,
+    risk, risk_of, span, time,
 };
 
 /// Everything that is read about a task.
@@ -36,8 +40,11 @@ pub(super) struct Reading {
     pub(super) plain_title: String,
     /// How long the title is, where its page shows only its beginning above what is signed.
     pub(super) length: Option<String>,
-    pub(super) state: &'static str,
     pub(super) pill: Markup,
+    /// What stands above the words where there is nothing to decide.
+    pub(super) heading: &'static str,
+    /// Why its review cannot end with yes as things are, and who knows; none: it can, or it has ended.
+    pub(super) stuck: Option<Stuck>,
     pub(super) risk: Markup,
     /// Whether that is of a draft, and assessed again when it is handed in.
     pub(super) is_foreseen: bool,
@@ -159,11 +166,6 @@ impl People<'_> {
 }
 
 impl Reading {
-    /// Whether its review cannot end any more as things are.
-    pub(super) fn is_stuck(&self) -> bool {
-        self.quorums.iter().any(|quorum| quorum.unreachable)
-    }
-
     pub(super) fn of(dossier: &Dossier, shell: &Shell, from: &'static str) -> Self {
         let (task, now) = (&dossier.seen.task, shell.now);
         let people = People { names: &dossier.names, me: shell.caller.credential.account.id };
@@ -180,8 +182,9 @@ impl Reading {
             length: Some(description.chars().count())
                 .filter(|count| *count > TITLE_CHARACTERS)
                 .map(|count| plural(count, "character")),
-            state: task.state.as_str(),
-            pill: pill(task.state),
+            pill: pill_of(&dossier.seen),
+            heading: closed::heading(dossier),
+            stuck: stuck::of(dossier, &people, now),
             risk: risk_of(task, true),
             is_foreseen: !task.is_scored(),
             score: task.risk.score,
@@ -206,7 +209,7 @@ impl Reading {
             quorums,
             signatures,
             looked: looked(dossier, &value, now),
-            said: said(dossier, &people, now),
+            said: said::of(dossier, &people, now),
             decide,
             rollback: rollback_words(config.as_ref()),
             timeout: config.as_ref().map(|config| span(config.timeout())).unwrap_or_default(),
@@ -336,41 +339,6 @@ fn looked(dossier: &Dossier, now_value: &Value, now: Timestamp) -> Option<Looked
         at: clock(looked.at, now),
         changes: compared(&before, &after),
     })
-}
-
-/// Reasons given with answers, and comments, the oldest first.
-fn said(dossier: &Dossier, people: &People<'_>, now: Timestamp) -> Vec<Said> {
-    let mut all: Vec<(Timestamp, Said)> = Vec::new();
-    for seat in &dossier.seats {
-        let Some(response) = &seat.approval.response else { continue };
-        let Some(reason) = &response.reason else { continue };
-        let verb = match response.action {
-            Answer::Approve => "approved",
-            Answer::Reject => "rejected",
-            Answer::RequestChanges => "requested changes",
-        };
-        let words = format!("{verb} {} ago, {}", span(now.since(response.at)), clock(response.at, now));
-        let said = Said {
-            id: format!("answer-{}", seat.approval.id),
-            face: people.face(response.by).large(),
-            name: people.named(response.by),
-            about: time(response.at, &words),
-            words: lines(reason),
-        };
-        all.push((response.at, said));
-    }
-    for comment in &dossier.comments {
-        let said = Said {
-            id: format!("comment-{}", comment.id),
-            face: people.face(comment.author_id).large(),
-            name: people.named(comment.author_id),
-            about: ago(comment.created_at, now),
-            words: lines(&comment.body),
-        };
-        all.push((comment.created_at, said));
-    }
-    all.sort_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, said)| said).collect()
 }
 
 fn rollback_words(config: Option<&TaskConfig>) -> &'static str {

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::decide::{Choices, Form};
 use super::preview::Preview;
 use super::quorum::{Quorum, SeatShown};
-use super::{Decide, Linked, LookedShown, Reading, ResourceShown, Said, due, factor, waited_for};
+use super::{Decide, Linked, LookedShown, Reading, ResourceShown, Said, Stuck, due, factor, waited_for};
 use crate::pages::show::{HashShown, Markup, ago, code, compared, filters, line, lines, pill, risk, time};
 use crate::pages::snapshots::{Frame, HOSTILE, NOW, before, hash, keeps, other, title};
 
@@ -24,6 +24,7 @@ struct Pane {
 
 /// What the parts ask of what may be done with the task.
 struct Menu {
+    ways_out: Vec<Anew>,
     override_asked: Option<&'static str>,
     anew: Option<Anew>,
 }
@@ -38,6 +39,13 @@ struct Anew {
 #[template(source = "{% include \"parts/sign.html\" %}", ext = "html")]
 struct Sign {
     shell: Frame,
+    read: Reading,
+    menu: Menu,
+}
+
+#[derive(Template)]
+#[template(source = "{% include \"parts/stuck.html\" %}", ext = "html")]
+struct StuckNote {
     read: Reading,
     menu: Menu,
 }
@@ -123,8 +131,9 @@ fn reading() -> Reading {
         title: title(),
         plain_title: domain::rendering::plain(HOSTILE),
         length: None,
-        state: "REVIEWING",
         pill: pill(TaskState::Reviewing),
+        heading: "No <decision> is open",
+        stuck: None,
         risk: risk(RiskLevel::High, Some(61)),
         is_foreseen: false,
         score: 61,
@@ -178,7 +187,9 @@ fn reading() -> Reading {
 
 fn menu() -> Menu {
     let anew = Anew { to: "/tasks/1/resubmit", icon: "refresh", name: "Propose it again" };
-    Menu { override_asked: Some("An override was asked for by <Ann>."), anew: Some(anew) }
+    let way_out = Anew { to: "/tasks/1/cancel", icon: "s-cancelled", name: "Cancel the <task>…" };
+    let override_asked = Some("An override was asked for by <Ann>.");
+    Menu { ways_out: vec![way_out], override_asked, anew: Some(anew) }
 }
 
 /// Everything is posted with the hashes that are on the screen, and each decision is a form of its own.
@@ -190,8 +201,17 @@ fn the_pane_with_its_decision() {
 #[test]
 fn where_there_is_nothing_to_sign() {
     let why: Markup = line("You started schema-<steward>.");
-    let read = Reading { decide: Decide::Not(why), state: "FAILED", ..reading() };
+    let read = Reading { decide: Decide::Not(why), ..reading() };
     keeps("sign", &Sign { shell: Frame, read, menu: menu() });
+}
+
+#[test]
+fn where_nobody_is_left_who_may_decide() {
+    let stuck = Stuck {
+        missing: vec![line("<default>: 1 more person must approve.")],
+        told: vec![line("Told at 15:02 UTC, as admins: <Ada>.")],
+    };
+    keeps("stuck", &StuckNote { read: Reading { stuck: Some(stuck), ..reading() }, menu: menu() });
 }
 
 /// What another login could sign is not offered to this one, and that is said before anybody tries.

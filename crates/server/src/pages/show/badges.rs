@@ -2,6 +2,7 @@
 
 use domain::risk::RiskLevel;
 use domain::tasks::{Task, TaskState};
+use hub::tasks::Seen;
 
 use super::Markup;
 use super::filters::symbol;
@@ -42,6 +43,18 @@ pub(crate) fn pill(state: TaskState) -> Markup {
         "<span class=\"pill pill-{class}\">{shape}{first}{}</span>",
         rest.to_ascii_lowercase()
     ));
+    markup
+}
+
+/// The state of a task that is at hand with its newest attempt: what failed and is being undone says so. Its state is
+/// still APPLYING then, which would say the opposite.
+pub(crate) fn pill_of(seen: &Seen) -> Markup {
+    if seen.task.state != TaskState::Applying || seen.undoing().is_none() {
+        return pill(seen.task.state);
+    }
+    let mut markup = Markup::default();
+    let shape = symbol("rollback", "i");
+    markup.raw(format_args!("<span class=\"pill pill-undoing\">{shape}Rolling back</span>"));
     markup
 }
 

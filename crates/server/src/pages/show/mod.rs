@@ -13,7 +13,7 @@ mod numbers;
 mod strip;
 mod times;
 
-pub(crate) use badges::{Face, pill, resource_icon, risk, risk_of, seats};
+pub(crate) use badges::{Face, pill, pill_of, resource_icon, risk, risk_of, seats};
 pub(crate) use code::{Code, code};
 pub(crate) use console::output;
 pub(crate) use diff::{Compared, compared};

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::App;
 use crate::pages::lists::Names;
 use crate::pages::shell::Shell;
-use crate::pages::show::{Face, HashShown, Markup, line, long, pill, plural, risk_of, seats};
+use crate::pages::show::{Face, HashShown, Markup, line, long, pill_of, plural, risk_of, seats};
 
 /// Of a long description the row has the beginning; the whole is on the task's page.
 const TITLE_CHARS_MAX: usize = 140;
@@ -66,7 +66,7 @@ impl Rows {
         let ticket = task.metadata.get("ticket_ref").and_then(|value| value.as_str());
         Row {
             id: task.id.raw(),
-            state: pill(task.state),
+            state: pill_of(seen),
             title: line(&title(config.as_ref(), task)),
             project: self.projects.get(&task.project_id).map(|name| line(name)),
             ticket: ticket.map(line),

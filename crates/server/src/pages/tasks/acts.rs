@@ -22,7 +22,7 @@ use crate::pages::account::Nothing;
 use crate::pages::form::Filled;
 use crate::pages::reading::{title, waited_for};
 use crate::pages::shell::Shell;
-use crate::pages::show::{Markup, filters, pill};
+use crate::pages::show::{Markup, filters, pill_of};
 use crate::pages::{Page, capitalised, lead_to, page};
 use crate::problem::Problem;
 
@@ -91,6 +91,7 @@ pub(in crate::pages) fn table() -> Vec<Page> {
         ("/tasks/{id}/withdraw-approval", Offer::Withdraw),
         ("/tasks/{id}/override", Offer::Override),
         ("/tasks/{id}/force-apply", Offer::ForceApply),
+        ("/tasks/{id}/rollback", Offer::Undo),
     ];
     let pages = asked
         .into_iter()
@@ -107,6 +108,7 @@ pub(super) fn address(offer: Offer, id: impl std::fmt::Display) -> String {
         Offer::Withdraw => "withdraw-approval",
         Offer::Override => "override",
         Offer::ForceApply => "force-apply",
+        Offer::Undo => "rollback",
     };
     format!("/tasks/{id}/{name}")
 }
@@ -132,7 +134,7 @@ fn takes(offer: Offer) -> MethodRouter<App> {
             return Err(Problem::field("", "the form is not the one of this page"));
         }
         match done(&app, &shell, &id, (offer, &form)).await {
-            Ok(seen) => Ok(lead_to(&after(&id, seen))),
+            Ok(address) => Ok(lead_to(&address)),
             Err(error) if is_refusal(&error) => {
                 let dossier = tasks::dossier(&app.hub, &shell.caller, id.id(), None).await?;
                 let wrong = Wrong::of(error, &form);
@@ -166,9 +168,9 @@ async fn done(
     shell: &Shell,
     id: &PathId,
     (offer, form): (Offer, &ActForm),
-) -> Result<Outcome<Seen>, HubError> {
+) -> Result<String, HubError> {
     let (hub, caller) = (&app.hub, &shell.caller);
-    match offer {
+    let done = match offer {
         Offer::Submit => tasks::submit(hub, caller, id.id(), None).await,
         Offer::Cancel => tasks::cancel(hub, caller, id.id(), reason(form)?, None).await,
         Offer::Withdraw => tasks::withdraw(hub, caller, id.id(), reason(form)?, None).await,
@@ -178,7 +180,19 @@ async fn done(
         }
         Offer::Override => tasks::ask_override(hub, caller, urgency(id, form)?, None).await,
         Offer::ForceApply => tasks::force_apply(hub, caller, urgency(id, form)?, None).await,
+        Offer::Undo => return undo(app, shell, id, reason(form)?).await,
+    };
+    Ok(after(id, done?))
+}
+
+/// Has the last attempt undone. Of a task that was never tried, whatever keeps that from being undone says so.
+async fn undo(app: &App, shell: &Shell, id: &PathId, reason: String) -> Result<String, HubError> {
+    let dossier = tasks::dossier(&app.hub, &shell.caller, id.id(), None).await?;
+    dossier.may(&shell.caller, Offer::Undo)?;
+    if let Some(last) = &dossier.seen.execution {
+        hub::executions::ask_rollback(&app.hub, &shell.caller, last.id, reason, None).await?;
     }
+    Ok(format!("/tasks/{}", id.0))
 }
 
 /// As it is kept: browsers end lines with both, and blank space alone is no reason.
@@ -270,7 +284,7 @@ fn shown(shell: &Shell, dossier: &Dossier, offer: Offer, (typed, wrong): (ActFor
         id: task.id.to_string(),
         address: address(offer, task.id),
         title: title(&dossier.seen.config),
-        pill: pill(task.state),
+        pill: pill_of(&dossier.seen),
         words: words(offer, dossier),
         denied: closed_status == Some(StatusCode::FORBIDDEN),
         closed: closed.map(|problem| capitalised(&problem.body.detail)),

@@ -32,6 +32,7 @@ pub(super) fn words(offer: Offer, dossier: &Dossier) -> Words {
         Offer::Withdraw => withdraw(dossier),
         Offer::Override => ask_override(),
         Offer::ForceApply => force_apply(dossier),
+        Offer::Undo => undo(),
     }
 }
 
@@ -44,6 +45,7 @@ pub(super) const fn name(offer: Offer) -> (&'static str, &'static str) {
         Offer::Withdraw => ("x", "Withdraw the approval…"),
         Offer::Override => ("bolt", "Override the review…"),
         Offer::ForceApply => ("flag", "Force-apply…"),
+        Offer::Undo => ("rollback", "Have it undone…"),
     }
 }
 
@@ -194,6 +196,24 @@ fn force_past(waits_for: usize) -> Words {
         stays: "Until they sign nothing changes: it goes on waiting.",
         way_out: "Let it wait",
         ..ask_override()
+    }
+}
+
+fn undo() -> Words {
+    Words {
+        heading: "Have it undone",
+        icon: "rollback",
+        effects: vec![
+            "The next agent that may apply it is given the task to undo: what its last attempt began, under the \
+             same locks. Until one asks for work, nothing happens."
+                .to_owned(),
+            "It is tried once. If undoing fails, or nobody knows how far it came, a person has to look again."
+                .to_owned(),
+        ],
+        stays: "The task stays failed, with its history.",
+        button: "Have it undone",
+        is_hard: true,
+        way_out: "Leave it as it is",
     }
 }
 

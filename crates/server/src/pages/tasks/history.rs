@@ -1,11 +1,13 @@
 //! What happened to a task, newest first: what is on record, with the seal it is under, and who answered what.
 
 use domain::approvals::Answer;
+use domain::audit::AuditEntry;
 use domain::permissions::Capability;
 use domain::{Id, Timestamp};
 use hub::AuditFilter;
 use hub::audit::list::{Row, list};
 use hub::tasks::Dossier;
+use serde_json::Value;
 
 use crate::App;
 use crate::pages::lists::Names;
@@ -103,7 +105,7 @@ fn of_row(row: &Row, names: &Names, shell: &Shell) -> Event {
     };
     let mut words = Markup::default();
     words.raw(format_args!("<b>{who}</b>"));
-    match in_words(&entry.action, by_itself) {
+    match worded(entry, by_itself).or_else(|| in_words(&entry.action)) {
         Some(said) => words.raw(format_args!(" {said}")),
         None => words.raw(format_args!(" <code>{}</code>", line(&entry.action))),
     }
@@ -129,15 +131,37 @@ fn of_row(row: &Row, names: &Names, shell: &Shell) -> Event {
     }
 }
 
+/// What was done, where the action alone does not say it.
+fn worded(entry: &AuditEntry, by_itself: bool) -> Option<&'static str> {
+    let detail = |name: &str| entry.details.get(name).and_then(Value::as_str);
+    let rollback = match (entry.action.as_str(), detail("purpose"), detail("rollback")) {
+        ("task:failed", _, Some("succeeded")) => Some(true),
+        ("task:failed", _, Some("failed")) => Some(false),
+        ("task:rolled_back", Some("rollback"), _) => Some(detail("result") == Some("success")),
+        _ => None,
+    };
+    Some(match (entry.action.as_str(), rollback) {
+        (_, Some(true)) => "undid it",
+        // It does nothing itself: it only gives up waiting for whoever does.
+        (_, Some(false)) if by_itself => "ended the undoing, which was not done",
+        (_, Some(false)) => "could not undo it",
+        ("task:failed" | "task:attempt_failed", _) if by_itself => "ended the attempt",
+        ("task:rolling_back", _) if detail("purpose") == Some("apply") => "failed, and began to undo it",
+        ("task:review_began", _) => match entry.details.get("asked").and_then(Value::as_u64) {
+            Some(0) => "began the review, and nobody was asked",
+            Some(_) => "asked the reviewers",
+            None => "began the review",
+        },
+        _ => return None,
+    })
+}
+
 /// What was done, in words; what has none is shown as it is on record.
-fn in_words(action: &str, by_itself: bool) -> Option<&'static str> {
+fn in_words(action: &str) -> Option<&'static str> {
     Some(match action {
-        // It applies nothing itself: it only gives up waiting for whoever does.
-        "task:failed" | "task:attempt_failed" if by_itself => "ended the attempt",
         "task:created" => "wrote the task",
         "task:updated" => "changed the task",
         "task:submitted" => "handed it in",
-        "task:review_began" => "asked the reviewers",
         "task:approved" => "ended the review with yes",
         "task:rejected" => "ended the review with no",
         "task:returned" => "sent it back to be changed",
@@ -153,7 +177,6 @@ fn in_words(action: &str, by_itself: bool) -> Option<&'static str> {
         "task:attempt_failed" => "failed in an attempt",
         "task:failed" => "failed to apply it",
         "task:rolling_back" => "began to undo it",
-        "task:rolled_back" => "undid it",
         "task:rollback_asked" => "asked to undo it",
         "task:approval_expired" => "let the approval run out",
         "task:resubmitted" => "resubmitted it",

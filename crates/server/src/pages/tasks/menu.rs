@@ -17,6 +17,10 @@ pub(super) struct Menu {
     pub(super) submit: Option<Simulated>,
     /// The way on from a task that did not come through.
     pub(super) anew: Option<Entry>,
+    /// The way back from what failed, where a person has to ask for it.
+    pub(super) undo: Option<Entry>,
+    /// What helps where the review cannot end with yes any more.
+    pub(super) ways_out: Vec<Entry>,
     pub(super) usual: Vec<Entry>,
     /// What ends something, or goes past the rules.
     pub(super) hard: Vec<Entry>,
@@ -57,10 +61,22 @@ pub(super) async fn menu(app: &App, shell: &Shell, dossier: &Dossier) -> Result<
     Ok(Menu {
         submit,
         anew: of(&[Offer::Resubmit]).pop(),
+        undo: of(&[Offer::Undo]).pop(),
+        ways_out: if dossier.seen.is_stuck() { ways_out(shell, of) } else { Vec::new() },
         usual,
-        hard: of(&[Offer::Cancel, Offer::Withdraw, Offer::Override, Offer::ForceApply]),
+        hard: of(&[Offer::Undo, Offer::Cancel, Offer::Withdraw, Offer::Override, Offer::ForceApply]),
         override_asked: override_asked(dossier),
     })
+}
+
+/// What the reader may do about a review that nobody can end with yes. It keeps the policies that it began with, so
+/// another policy helps the next one.
+fn ways_out(shell: &Shell, of: impl Fn(&[Offer]) -> Vec<Entry>) -> Vec<Entry> {
+    let mut all = of(&[Offer::Override, Offer::Cancel]);
+    if shell.caller.capabilities.contains(Capability::PoliciesWrite) {
+        all.push(Entry { to: "/policies".to_owned(), icon: "policy", name: "Change the policies" });
+    }
+    all
 }
 
 /// What would come of handing it in; none if somebody did meanwhile.

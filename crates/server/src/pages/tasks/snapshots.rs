@@ -16,7 +16,7 @@ const TASK: &str = "00000000-0000-7000-8000-0000000000aa";
 #[derive(Template)]
 #[template(source = "{% include \"parts/attempts.html\" %}", ext = "html")]
 struct Attempts {
-    attempts: [Attempt; 3],
+    attempts: [Attempt; 4],
 }
 
 #[derive(Template)]
@@ -71,6 +71,7 @@ fn failed(id: &str, error: &str, ended_by_hub: Option<&'static str>) -> Attempt 
         progress: None,
         error: Some(lines(error)),
         ended_by_hub,
+        not_undone: None,
         output: Vec::new(),
         output_about: "0 bytes".to_owned(),
         locks: Vec::new(),
@@ -92,6 +93,7 @@ fn attempts_and_locks() {
         progress: Some(Far { percent: Some(40), message: Some(line("copying <orders>")) }),
         error: None,
         ended_by_hub: None,
+        not_undone: None,
         output: vec![lines("$ <run>"), lines("ok")],
         output_about: "12 bytes".to_owned(),
         locks: vec![Taken {
@@ -102,7 +104,9 @@ fn attempts_and_locks() {
     };
     let said = failed("2", "exit <1>", None);
     let lost = failed("3", "AGENT_LOST", Some("Nothing more was heard from the agent."));
-    keeps("attempts", &Attempts { attempts: [running, said, lost] });
+    let not_undone = Some((lines("it <refused>"), None));
+    let stuck = Attempt { not_undone, result: "failed, not undone", ..failed("4", "exit <2>", None) };
+    keeps("attempts", &Attempts { attempts: [running, said, lost, stuck] });
     let lock = |is_free, about| Lock { name: line("database:<a>"), is_free, about: line(about) };
     keeps(
         "locks",
@@ -132,6 +136,8 @@ fn what_may_be_done() {
     let menu = Menu {
         submit: None,
         anew: None,
+        undo: None,
+        ways_out: Vec::new(),
         usual: vec![entry("/audit?task=1", "Audit rows and proofs")],
         hard: vec![entry("/tasks/1/override", "Override")],
         override_asked: None,
@@ -147,7 +153,8 @@ fn what_may_be_done() {
         risk: risk(RiskLevel::Low, Some(3)),
         answer: Answer {
             policies: vec![policy],
-            people: vec![line("<Bob>")],
+            people: vec![line("<Bob>"), line("Rita")],
+            required: vec![1],
             is_reachable: false,
             missing: vec!["<default>: 1 more person".to_owned()],
         },

@@ -7,7 +7,7 @@ use domain::executions::{
 use domain::permissions::Capability;
 use domain::tasks::TaskState;
 use hub::locks::queue;
-use hub::tasks::Dossier;
+use hub::tasks::{Dossier, LeftBehind};
 
 use crate::App;
 use crate::pages::reading::ResourceShown;
@@ -31,6 +31,8 @@ pub(super) struct Attempt {
     pub(super) error: Option<Markup>,
     /// What the error means where it is the hub's word and not the agent's.
     pub(super) ended_by_hub: Option<&'static str>,
+    /// Why what it began was not undone; and what that means where it is the hub's word.
+    pub(super) not_undone: Option<(Markup, Option<&'static str>)>,
     pub(super) output: Vec<Markup>,
     pub(super) output_about: String,
     pub(super) locks: Vec<Taken>,
@@ -86,6 +88,7 @@ fn attempt(execution: &Execution, dossier: &Dossier, shell: &Shell) -> Attempt {
         progress: far(execution),
         error: execution.error.as_deref().map(lines),
         ended_by_hub: ended_by_hub(execution),
+        not_undone: not_undone(execution),
         output: execution.output_tail.lines().map(output).collect(),
         output_about: match is_cut {
             true => format!("the end of {kept} bytes"),
@@ -123,9 +126,29 @@ const fn failed(execution: &Execution) -> &'static str {
     }
 }
 
-/// Why the hub ended it, in words. What an agent reports is its own word, whatever it looks like.
+/// Why a person has to look.
+pub(super) const fn left_behind(what: LeftBehind) -> &'static str {
+    match what {
+        LeftBehind::Unknown => {
+            "Nobody knows how far it came: it ended before its agent could say. Nothing was undone."
+        }
+        LeftBehind::Untouched => {
+            "It failed, and what it began was left as it is. Whether that is undone, a person decides."
+        }
+        LeftBehind::OnItsWayBack => "It failed, and somebody asked for it to be undone. That is not over.",
+        LeftBehind::NotUndone => {
+            "What it began was not undone: undoing it failed too, and it is not tried again."
+        }
+        LeftBehind::HalfUndone => {
+            "Nobody knows how far undoing it came: that ended before its agent could say, and it is not tried again."
+        }
+    }
+}
+
+/// Why the hub ended it, in words. What an agent reports is its own word, whatever it looks like: also where it was the
+/// undoing that the hub ended.
 fn ended_by_hub(execution: &Execution) -> Option<&'static str> {
-    if execution.outcome != Some(Outcome::Unknown) {
+    if execution.outcome != Some(Outcome::Unknown) || execution.not_undone().is_some() {
         return None;
     }
     match execution.error.as_deref()? {
@@ -135,6 +158,19 @@ fn ended_by_hub(execution: &Execution) -> Option<&'static str> {
         FORCE_RELEASED => Some("An admin released a lock that it needs, which ended the attempt."),
         _ => None,
     }
+}
+
+/// Why it was not undone, and that in words where it was the hub that gave up.
+fn not_undone(execution: &Execution) -> Option<(Markup, Option<&'static str>)> {
+    let why = execution.not_undone()?;
+    let words = match why.error {
+        AGENT_LOST => Some("Nothing more was heard from the agent, so the hub ended the undoing."),
+        TIMEOUT => Some("The time for undoing it was over, so the hub ended that."),
+        LOCK_LOST => Some("A lock that undoing it needs was lost, so the hub ended that."),
+        FORCE_RELEASED => Some("An admin released a lock that undoing it needs, which ended that."),
+        _ => None,
+    };
+    Some((lines(why.error), words.filter(|_| why.is_by_hub)))
 }
 
 fn times(execution: &Execution, shell: &Shell) -> Markup {

@@ -9,7 +9,8 @@ use crate::reviews::{answer as answered, asked, person};
 use crate::support::{Answer, Login, all_items, expect, get, id, send};
 use crate::world::{id_in, rows};
 
-const ACTS: [&str; 6] = ["submit", "cancel", "resubmit", "withdraw-approval", "override", "force-apply"];
+const ACTS: [&str; 7] =
+    ["submit", "cancel", "resubmit", "withdraw-approval", "override", "force-apply", "rollback"];
 
 /// Who writes tasks, who is asked, who only looks on, and an admin.
 pub(super) struct Office<'h> {
@@ -191,7 +192,7 @@ async fn a_draft_says_whom_it_asks_before_it_is_submitted() {
         let path = format!("/tasks/{}", id(&task));
         let page = office.page(&office.ann, &path).await;
         let block = page.split_once("id=\"sign\"").unwrap().1.split("</section>").next().unwrap();
-        assert!(block.contains("are asked:") && block.contains("bob") && !block.contains("ann,"), "{block}");
+        assert!(block.contains(" must sign:") && block.contains("bob") && !block.contains("ann,"), "{block}");
         assert!(block.contains("default v1"), "which policy asks: {block}");
         assert_eq!(office.task(&task).await["state"], "DRAFT", "looking asks nobody");
         assert_eq!(leads(&office.post(&office.ann, &task, "submit", &[]).await), path);

@@ -15,6 +15,8 @@ mod kept;
 mod overrides;
 mod preferences;
 mod reading;
+mod standing;
+mod undoing;
 mod views;
 
 /// A member with these roles, logged in.

@@ -185,6 +185,8 @@ pub(crate) const PAGES: &[PageDoor] = &[
     look("/tasks/{id}/force-apply", "/tasks/0197a000-0000-7000-8000-000000000000/force-apply", 404),
     answer("/tasks/{id}/force-apply", "/tasks/0197a000-0000-7000-8000-000000000000/force-apply", "reason=x&incident_ticket=INC-7", 404)
         .right("/tasks/$granted/force-apply", "reason=x&incident_ticket=INC-7"),
+    look("/tasks/{id}/rollback", "/tasks/0197a000-0000-7000-8000-000000000000/rollback", 404),
+    answer("/tasks/{id}/rollback", "/tasks/0197a000-0000-7000-8000-000000000000/rollback", "reason=x", 404),
     answer("/tasks/{id}/submit", "/tasks/0197a000-0000-7000-8000-000000000000/submit", "=", 404)
         .right("/tasks/$task/submit", "="),
     look("/tasks/new", "/tasks/new", 200).for_members(403),
