@@ -106,7 +106,7 @@ pub async fn by_day(
         .await
 }
 
-/// Who holds requests that wait, the most first; the [`HELD_MAX`] most urgent requests are looked at.
+/// Who holds requests that wait, the most first; the `HELD_MAX` most urgent requests are looked at.
 pub async fn held(hub: &Hub, caller: &Caller) -> Result<Vec<Held>, HubError> {
     caller.require(Capability::ApprovalsRead)?;
     let org = caller.credential.organization.id;
