@@ -3,7 +3,7 @@
 use super::{Markup, lines};
 
 /// What stands for a code that colours what follows.
-const COLOUR: &str = "␛";
+const COLOUR: &str = "\\e";
 
 /// A line of output. Codes of colours are one marked symbol each, which names the code; everything else that is hidden, also
 /// codes that would erase or move what is shown, is written out.
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn colours_are_short_and_nothing_else_is() {
         let symbol = |code: &str| {
-            format!("<span class=\"esc\" title=\"U+001B [{code}, a colour of the console\">␛</span>")
+            format!("<span class=\"esc\" title=\"U+001B [{code}, a colour of the console\">\\e</span>")
         };
         let shown = output("\u{1b}[1;32mok\u{1b}[0m <b>").to_string();
         assert_eq!(shown, format!("{}ok{} &#60;b&#62;", symbol("1;32m"), symbol("0m")));
