@@ -32,7 +32,7 @@ async fn a_schema_that_was_not_migrated() {
     let args = ["serve", "--data", &data, "--listen", "127.0.0.1:0"];
     let ran = Process::start(home.command(&args)).ended(PATIENCE);
     ran.assert_refused(FAILED, &["schema countersign", "countersign migrate", "countersign serve --migrate"]);
-    assert_eq!(home.run_on_data(&["migrate"]).done(), "17 migrations applied\n");
+    assert_eq!(home.run_on_data(&["migrate"]).done(), "20 migrations applied\n");
     assert_eq!(home.run_on_data(&["migrate"]).done(), "the schema is current\n");
     let process = Process::start(home.command(&args));
     crate::support::Served::watch(process, || home.admin_key()).await.stop();
