@@ -21,6 +21,14 @@ pub struct ReviewSeen {
     pub summary: Summary,
 }
 
+impl ReviewSeen {
+    /// Whether it is open and cannot end with yes as things are.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        self.review.resolution.is_none() && !self.summary.reachable
+    }
+}
+
 /// What reviews are shown by, each by its id.
 struct Read {
     reviews: BTreeMap<Id<Review>, Review>,

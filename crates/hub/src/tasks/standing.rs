@@ -12,6 +12,7 @@ use records::notifications::Alarm;
 
 use super::{Dossier, Seen};
 use crate::HubError;
+use crate::reviews::ReviewSeen;
 
 /// Of those who were told that a review waits for nobody, so many are named.
 const ALARMED_NAMED: i64 = 20;
@@ -89,8 +90,7 @@ impl Seen {
     /// Whether its review is open and cannot end with yes as things are.
     #[must_use]
     pub fn is_stuck(&self) -> bool {
-        let review = self.review.as_ref();
-        review.is_some_and(|seen| seen.review.resolution.is_none() && !seen.summary.reachable)
+        self.review.as_ref().is_some_and(ReviewSeen::is_stuck)
     }
 }
 

@@ -42,7 +42,10 @@ pub async fn stuck(hub: &Hub, caller: &Caller, most: usize) -> Result<Stuck, Hub
                 let is_cut_off = waiting.len() > looked_at;
                 waiting.truncate(looked_at);
                 let reviews = reviews::seen_all(tx, &waiting).await?;
-                let lost = waiting.iter().zip(&reviews).filter(|(_, review)| is_lost(review.as_ref()));
+                let lost = waiting
+                    .iter()
+                    .zip(&reviews)
+                    .filter(|(_, review)| review.as_ref().is_some_and(ReviewSeen::is_stuck));
                 let lost: Vec<Task> = lost.map(|(task, _)| task.clone()).collect();
                 let is_late = |task: &&Task| task.due_at.is_some_and(|due| due < now);
                 let late: Vec<Task> = waiting.iter().filter(is_late).cloned().collect();
@@ -59,8 +62,4 @@ pub async fn stuck(hub: &Hub, caller: &Caller, most: usize) -> Result<Stuck, Hub
             })
         })
         .await
-}
-
-fn is_lost(review: Option<&ReviewSeen>) -> bool {
-    review.is_some_and(|seen| seen.review.resolution.is_none() && !seen.summary.reachable)
 }

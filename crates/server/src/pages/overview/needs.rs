@@ -77,9 +77,8 @@ async fn tampered(app: &App, shell: &Shell) -> Result<Option<Need>, HubError> {
 
 fn unreachable(seen: &Seen) -> Option<Need> {
     let review = seen.review.as_ref()?;
-    let is_lost = review.review.resolution.is_none() && !review.summary.reachable;
     let missing = review.summary.missing.first().cloned().unwrap_or_default();
-    is_lost.then(|| Need {
+    seen.is_stuck().then(|| Need {
         icon: "alert",
         is_bad: true,
         what: line(&title_of(seen)),
